@@ -38,6 +38,14 @@ const Cell& one_device(const Comparison& comparison, const Cell& cell) {
   return best == comparison.ranking.end() ? own : comparison.cells[*best];
 }
 
+// The fastest row, if it is on one device of the same kind, framework and variant with another batch; else null. Speed-ups are of one batch.
+const Cell* faster_at_another_batch(const Comparison& comparison, const Cell& best, const Cell& base) {
+  const Cell& fastest = comparison.cells[comparison.ranking.front()];
+  const TrialKey &trial = fastest.trial(), &own = best.trial();
+  const bool is_comparable = fastest.is_own == best.is_own && fastest.framework == best.framework && trial.device_kind == own.device_kind && trial.variant == own.variant;
+  return is_comparable && trial.devices == 1 && trial.global_batch != base.trial().global_batch ? &fastest : nullptr;
+}
+
 // Corrected for all rows that could have been the best.
 Contest contest_of(const Comparison& comparison, const Cell& best, const Cell& base) {
   const Criterion by = criterion(comparison);
@@ -112,7 +120,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
   const Criterion by = criterion(comparison);
   const Spread factor = factor_over(comparison, *best, base);
   const double gain = is_cost ? 1 / factor.median : factor.median;
-  const bool is_either = factor.least < 1 && factor.most > 1;
+  const bool is_either = factor.low < 1 && factor.high > 1;
   const std::string verdict = order == Order::above       ? yes(kYes[is_cost ? 1 : 0])
                               : order == Order::below     ? sure_verdict(kNo)
                               : gain <= 1 + kNoiseFloor   ? kNoGain
@@ -121,9 +129,8 @@ Answer answer_of_ranking(const Comparison& comparison) {
   const bool is_open = order == Order::undecided;
   const std::string doubt = !is_open ? "" : fmt::format("; {}{}", verdict == kUndecided ? "" : "undecided: ", doubt_of(best->*by.of_cell, base.*by.of_cell));
   if (by.more_is_better) {
-    // Speed-ups are of one batch; another batch may be faster on one device.
-    const Cell& fastest = comparison.cells[comparison.ranking.front()];
-    const std::string faster = fastest.trial().devices > 1 || &fastest == &base ? "" : fmt::format("; of all rows {} is the fastest", title_of(fastest));
+    const Cell* const other = faster_at_another_batch(comparison, *best, base);
+    const std::string faster = other == nullptr ? "" : fmt::format("; of all rows {} is the fastest", title_of(*other));
     return {verdict, fmt::format("at best {} times the samples/s of {}, by {}{}{}", with_range(best->speed_up), title_of(base),
                                  winner_title(*best), doubt, faster)};
   }

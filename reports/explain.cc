@@ -280,8 +280,8 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
         const Oversubscription found = *oversubscription(*comparison.run, cell);
-        return fmt::format("{}: {:.0f} threads on {:.0f} physical cores, while other programs kept {:.2f} cores busy before the run (the load average).", title_of(cell),
-                           found.threads, found.cores, found.load);
+        const std::string others = found.load > 0 ? fmt::format(", while other programs kept {:.2f} cores busy before the run (the load average)", found.load) : "";
+        return fmt::format("{}: {:.0f} threads on {:.0f} physical cores{}.", title_of(cell), found.threads, found.cores, others);
       },
       "Use fewer devices or stop other programs, and measure again.");
 }

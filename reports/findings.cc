@@ -126,7 +126,7 @@ std::string losses_text(const Cell& cell) {
   std::stable_sort(losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    const char* const before = i == 0 ? "" : i + 1 == losses.size() ? ", and " : ", ";
+    const char* const before = i == 0 ? "" : i + 1 < losses.size() ? ", " : i == 1 ? " and " : ", and ";
     text += fmt::format("{}{}{}{}", before, percent_text(losses[i].first), i == 0 ? " of its time is " : " ", losses[i].second);
   }
   return text;

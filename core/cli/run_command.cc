@@ -278,9 +278,10 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
                                  thousands(static_cast<double>(plan.config.data.train_samples))));
   }
   if (trials.empty()) return print_stderr("no trials left to run; writing the reports of {} again\n", directory);
-  const std::vector<std::uint64_t>& seeds = plan.config.seeds;
-  print_stderr("{} trial{} with seed{} {}: {}\nabout {} (rough estimate); results in {}\n", trials.size(), trials.size() == 1 ? "" : "s", seeds.size() == 1 ? "" : "s",
-             fmt::join(seeds, ", "), contents(trials), duration_text(estimate_seconds(trials, plan.data)), directory);
+  std::set<std::uint64_t> seeds;
+  for (const Trial& trial : trials) seeds.insert(trial.seed);
+  print_stderr("{} trial{} with seed{} {}: {}\nabout {} (rough estimate); results in {}\n", trials.size(), trials.size() == 1 ? "" : "s",
+               seeds.size() == 1 ? "" : "s", fmt::join(seeds, ", "), contents(trials), duration_text(estimate_seconds(trials, plan.data)), directory);
 }
 
 ProgressDisplay make_display(const Plan& plan, const std::vector<Trial>& trials, const Command& command) {

@@ -75,7 +75,7 @@ void run_until_decided(ResultsStore& results, const Plan& plan, const std::strin
     const Overview overview = overview_of(run);
     const std::string estimate = estimates(overview);
     if (!needs_repeats(overview)) {
-      say(estimate.empty() ? "no further repeats: every answer is decided" : "no further repeats: " + estimate);
+      say(estimate.empty() ? "no further repeats: more of them would decide nothing" : "no further repeats: " + estimate);
       return;
     }
     const int number = last_block(plan, results) + 1;

@@ -77,9 +77,9 @@ ServiceThreads& service_threads() {
 // Of this process, sorted.
 std::vector<pid_t> all_threads() {
   std::vector<pid_t> threads;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
-    const std::string name = entry.path().filename();
+  std::error_code failure;  // a thread may end while its folder is read
+  for (std::filesystem::directory_iterator entry("/proc/self/task", failure), end; !failure && entry != end; entry.increment(failure)) {
+    const std::string name = entry->path().filename();
     pid_t thread = 0;
     std::from_chars(name.data(), name.data() + name.size(), thread);
     if (thread > 0) threads.push_back(thread);
@@ -96,6 +96,7 @@ void register_service_threads() {
 
 NewServiceThreads::NewServiceThreads() : before_(all_threads()) {}
 NewServiceThreads::~NewServiceThreads() {
+  if (before_.empty()) return;  // they could not be read, so none can be told from the older ones
   for (const pid_t thread : all_threads())
     if (!std::binary_search(before_.begin(), before_.end(), thread)) service_threads().add(thread);
 }

@@ -11,9 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two questions, each of which takes up to 20 us of a core: in proportion to the time in which nothing happened. A training without
-// such transfers is not disturbed.
-constexpr auto kShortestPause = 20us, kLongestPause = 10000us;
+// Between two questions, each of which takes up to 20 us of a core: in proportion to the time in which nothing happened, so that an answer comes
+// at most that share late. A rank that exchanges at its own pace waits no longer than `kUsualPause`; a training without such transfers is not disturbed.
+constexpr auto kShortestPause = 20us, kUsualPause = 1000us, kLongestPause = 10000us;
+constexpr auto kLongQuiet = 1s;
 constexpr int kQuestions = 16;
 constexpr unsigned long kTimerNanoseconds = 1000;  // 50 us by default, more than a pause
 
@@ -118,7 +119,7 @@ void ChannelTransfers::run() {
       test();
     }
     const Clock::duration quiet = Clock::now() - last_event_;
-    posted_.wait_for(lock, std::clamp<Clock::duration>(quiet / kQuestions, kShortestPause, kLongestPause));
+    posted_.wait_for(lock, std::clamp<Clock::duration>(quiet / kQuestions, kShortestPause, quiet < kLongQuiet ? kUsualPause : kLongestPause));
   }
 }
 

@@ -104,7 +104,7 @@ constexpr Symptom kSymptoms[] = {
     {"unable to find", "does not have this program at the same path", "install the same build there"},
     {"could not access", "does not have this program at the same path", "install the same build there"},
     {"Too many open files", "lets a process open too few files", "raise the limit there (ulimit -n)"},
-    {"None of the TCP networks", "lacks the network that OMPI_MCA_oob_tcp_if_include names, or it is down", "name a network that all hosts have"},
+    {"None of the TCP networks", "lacks the network that OMPI_MCA_oob_tcp_if_include names or has it down", "name a network that all hosts have"},
 };
 
 // A worker that lacks this ends by itself, too.
@@ -233,7 +233,7 @@ HostFailure explain_mpirun(const std::string& output, const std::vector<std::str
   // When a worker is killed, the others may complain of the connection to it.
   const bool is_killed = output.find(kKilled) != output.npos;
   if (const std::string own = own_sentence(output); !own.empty() && !is_killed) return {own, {}};
-  if (const std::optional<HostFailure> failure = explain_symptom(kNoSpace, output, hosts)) return *failure;
+  if (const std::optional<HostFailure> failure = is_killed ? std::nullopt : explain_symptom(kNoSpace, output, hosts)) return *failure;
   if (const std::optional<HostFailure> end = explain_end(output, hosts)) return *end;
   for (const std::string_view text : {"lost communication", "Lost connection"}) {
     const std::size_t at = output.find(text);
@@ -250,7 +250,7 @@ HostFailure explain_mpirun(const std::string& output, const std::vector<std::str
   const std::size_t first = output.find_first_not_of("\n- ");
   const std::string cause = first == output.npos ? "" : fmt::format(" (\"{}\")", plain(line_with(output, first)));
   if (output.find("unable to reliably start") != output.npos)
-    return {fmt::format("a host did not let mpirun start a worker{}; check that `ssh HOST` works without a password, and that it has Open MPI", cause), {}};
+    return {fmt::format("a host did not let mpirun start a worker{}; check that it can be reached (by `ssh HOST` without a password, or by srun under Slurm), and that it has Open MPI", cause), {}};
   return {fmt::format("mpirun ended, and with it the workers of all hosts{}; see worker.log of the run", cause), {}};
 }
 

@@ -175,6 +175,7 @@ class ResultParser {
 
   // Not more at a time than processors, so that memory holds few texts.
   void start() {
+    if (texts_.empty()) return;
     if (running_.size() >= std::max(1U, std::thread::hardware_concurrency())) take_first();
     const auto work = [texts = std::make_shared<const std::vector<Text>>(std::move(texts_))] { return parsed(*texts); };
     // Deferred where no thread can be had.

@@ -43,12 +43,23 @@ WritingSession::WritingSession(const std::string& directory) : directory_(direct
   if (access(directory.c_str(), W_OK | X_OK) != 0)
     throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, error_text(errno)));
   real_path_ = (fs::canonical(directory) / kResultsFile).string();
+  try {
+    begin();
+  } catch (...) {
+    database_.reset();
+    if (made_file_) unlinkat(lock_.number(), kResultsFile, 0);
+    if (made_directory_) rmdir(directory_.c_str());
+    throw;
+  }
+}
+
+void WritingSession::begin() {
   take_lock();
   struct stat facts {};
   made_file_ = lstat(path_.c_str(), &facts) != 0;
-  if (made_file_) create_results_database(directory);
+  if (made_file_) create_results_database(directory_);
   // An interrupted new run says so itself; there is nothing to read that could take long.
-  database_.emplace(open_results_database(directory, made_file_ ? Database::Mode::write_own : Database::Mode::write));
+  database_.emplace(open_results_database(directory_, made_file_ ? Database::Mode::write_own : Database::Mode::write));
   translating_errors(path_, [&] {
     database_->script("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
     upgrade_tables(*database_);

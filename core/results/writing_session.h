@@ -17,7 +17,7 @@ namespace mgcompare {
 
 class WritingSession {
  public:
-  // Creates the directory and the file if they do not exist. Throws NotWritable, InUse, BadResults.
+  // Creates the directory and the file if they do not exist. Throws NotWritable, InUse, BadResults, and leaves nothing then that it created.
   explicit WritingSession(const std::string& directory);
   // Leaves one plain file, unless another one has taken its place. Of a run that ended before it began, with a refusal, it leaves nothing: the
   // file and the directory go if this session created them and nothing else is in it.
@@ -43,6 +43,7 @@ class WritingSession {
   void check_path();
 
  private:
+  void begin();
   void take_lock();
   void record_session();
   void check_in_place();

@@ -93,7 +93,7 @@ TEST_F(Interruptions, BeforeTheFirstTrialItIsSaidWhatWasLost) {
 TEST_F(Interruptions, ASecondInterruptionEndsAtOnce) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
-  ASSERT_TRUE(program.says("1 trial:", 30));
+  ASSERT_TRUE(program.says("1 trial with seed ", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.signal(SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(800));
@@ -110,7 +110,7 @@ TEST_F(Interruptions, ASecondInterruptionEndsAtOnce) {
 TEST_F(Interruptions, AHangingTrialDoesNotHoldUpAnInterruption) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: step"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
-  ASSERT_TRUE(program.says("1 trial:", 30));
+  ASSERT_TRUE(program.says("1 trial with seed ", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 130);
@@ -160,7 +160,7 @@ TEST_F(Interruptions, AKilledRunLosesNothingAndIsResumed) {
 TEST_F(Interruptions, AFolderIsOneRunsAtATime) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: start"));
   Program first = place_.start({config, "-o", "here", "--only", "strategy=misbehave"});
-  ASSERT_TRUE(first.says("1 trial:", 30));
+  ASSERT_TRUE(first.says("1 trial with seed ", 30));
   const Ended second = place_.run({config, "-o", "here", "--resume", "--only", "strategy=misbehave"});
   EXPECT_EQ(second.code, 5) << second.err;
   EXPECT_NE(second.err.find(std::to_string(first.id())), std::string::npos) << second.err;

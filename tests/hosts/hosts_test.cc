@@ -287,17 +287,27 @@ TEST_F(Hosts, AnInterruptedTrainingContinuesFromItsCheckpointOnAllHosts) {
   ASSERT_EQ(whole.code, 0) << whole.err;
   Program program = start(network, arguments("parts"));
   const std::filesystem::path checkpoints = place_.folder() / "parts/checkpoints";
-  for (int round = 0; round < 6000 && !(std::filesystem::exists(checkpoints) && !std::filesystem::is_empty(checkpoints)); ++round) usleep(5'000);
+  const auto is_written = [&] {
+    std::error_code none_yet;
+    for (const auto& entry : std::filesystem::directory_iterator(checkpoints, none_yet))
+      if (entry.path().filename().string().find(".tmp") == std::string::npos) return true;
+    return false;
+  };
+  for (int round = 0; round < 6000 && !is_written(); ++round) usleep(5'000);
   program.signal(SIGINT);
   const Ended part = program.wait();
   ASSERT_EQ(part.code, 130) << part.err;
-  EXPECT_EQ(row_named(read_run((place_.folder() / "parts").string()), name).result.status, TrialStatus::interrupted);
+  const Result interrupted = row_named(read_run((place_.folder() / "parts").string()), name).result;
+  EXPECT_EQ(interrupted.status, TrialStatus::interrupted);
+  ASSERT_FALSE(interrupted.epochs.empty());
   std::vector<std::string> again = arguments("parts");
   again.emplace_back("--resume");
   const Ended resumed = start(network, again).wait();
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_EQ(row_named(read_run((place_.folder() / "parts").string()), name).result.weights_hash,
-            row_named(read_run((place_.folder() / "whole").string()), name).result.weights_hash);
+  const Result continued = row_named(read_run((place_.folder() / "parts").string()), name).result;
+  EXPECT_EQ(continued.weights_hash, row_named(read_run((place_.folder() / "whole").string()), name).result.weights_hash);
+  ASSERT_FALSE(continued.epochs.empty());
+  EXPECT_EQ(continued.epochs.front().seconds_training, interrupted.epochs.front().seconds_training) << "it began anew";
   expect_nothing_left(network, 2);
 }
 

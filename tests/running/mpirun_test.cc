@@ -64,7 +64,7 @@ TEST(MpirunText, LimitsOfAHostAreNamed) {
   EXPECT_THAT(explain_mpirun("[node3:7] mca_base_component_repository_open: unable to open mca_rml_oob: Too many open files (ignored)\n", kHosts).sentence,
               HasSubstr("host node3 lets a process open too few files; raise the limit there"));
   EXPECT_THAT(explain_mpirun("no such host: node4\nORTE was unable to reliably start one or more daemons.\n", kHosts).sentence,
-              HasSubstr("a host did not let mpirun start a worker (\"no such host: node4\"); check that `ssh HOST` works"));
+              HasSubstr("a host did not let mpirun start a worker (\"no such host: node4\"); check that it can be reached"));
 }
 
 // A worker says itself why it cannot go on.
