@@ -74,11 +74,15 @@ function(mgcompare_write_contract include directory)
   mgcompare_hash_headers(${include} hash)
   mgcompare_find_abi(abi)
   set(contract "sdk=${hash},${abi}")
-  # _GLIBCXX_DEBUG changes the layout of containers.
+  # _GLIBCXX_DEBUG changes the layout of containers, and _GLIBCXX_USE_CXX11_ABI that of strings: options of one target may set them, which the
+  # probe does not see.
   file(CONFIGURE OUTPUT ${directory}/mgcompare/contract.h @ONLY CONTENT
 "#pragma once
-#ifdef _GLIBCXX_DEBUG
+#include <cstddef>
+#if defined(_GLIBCXX_DEBUG)
 #define MGCOMPARE_CONTRACT \"@contract@,checked\"
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+#define MGCOMPARE_CONTRACT \"@contract@,old strings\"
 #else
 #define MGCOMPARE_CONTRACT \"@contract@\"
 #endif

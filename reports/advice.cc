@@ -5,6 +5,7 @@
 #include "reports/accuracy_gap.h"
 #include "reports/answer.h"
 #include "reports/comparison_text.h"
+#include "reports/machine_doubt.h"
 #include "reports/titles.h"
 
 namespace mgcompare {
@@ -18,6 +19,9 @@ std::string advice_text(const Comparison& comparison) {
     const double gain = comparison.objective == Objective::device_seconds ? 1 / factor : factor;
     // The trials that are still to run may decide.
     if (comparison.finished < comparison.trials) return "What to do: finish the run before choosing (--resume)";
+    // What other programs took may hide a gain.
+    const std::string doubt = machine_doubt(comparison, *rows->several, *rows->one);
+    if (!doubt.empty()) return fmt::format("What to do: measure again while nothing else uses the machine, because {}", doubt);
     return gain > 1 + kNoiseFloor ? "What to do: repeat more before choosing (run --until-decided)"
                                   : fmt::format("What to do: stay with {}, unless more repeats show a gain", title_of(*rows->one));
   }

@@ -24,6 +24,7 @@ namespace mgcompare {
 namespace {
 
 constexpr double kMuchExchange = 0.20, kMuchInput = 0.20, kStraggler = 1.10, kLostByLearning = 1.10, kLittleWork = 10;
+constexpr double kMostFitError = 0.25;  // beyond it the time of a step is no straight line, and its parts say nothing
 
 struct Fired {
   const Cell* cell;
@@ -130,7 +131,7 @@ void explain_little_work(const Comparison& comparison, const Works& works, std::
   const std::vector<Fired> fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
     if (cell.trial().devices < 2) return std::nullopt;
     const std::optional<StepTime> work = works.of(cell);
-    if (!work) return std::nullopt;
+    if (!work || work->error > kMostFitError) return std::nullopt;
     const double samples = work->per_sample * samples_per_device(cell);
     const double fixed = work->fixed + (cell.breakdown.reliable() ? cell.breakdown.optimizer : 0);
     if (!(fixed > 0) || samples >= kLittleWork * fixed) return std::nullopt;
@@ -139,9 +140,11 @@ void explain_little_work(const Comparison& comparison, const Works& works, std::
   });
   add(all, comparison, fired, "E3", "Too little work for a device",
       [&](const Cell& cell) {
+        const bool is_sure = works.of(cell)->sizes > 2;
         return fmt::format("{}: {:.0f} samples per device; {} of each step do not depend on the number of samples, so more devices "
-                           "do not reduce them.",
-                           title_of(cell), samples_per_device(cell), seconds_text(fixed_seconds[&cell]));
+                           "do not reduce them{}.",
+                           title_of(cell), samples_per_device(cell), seconds_text(fixed_seconds[&cell]),
+                           is_sure ? "" : ", as far as two sizes of a share tell");
       },
       "Give each device more samples per step; below the break-even batch of a row more devices do not pay.");
 }
@@ -336,7 +339,7 @@ Table break_even_table(const Comparison& comparison) {
               "Estimated global batch above which several devices are faster than one: the saved computing exceeds the additional cost "
               "of their steps (exchange, waiting, updates, the strategy's own work, host). The cost of a sample is fitted on the "
               "reliable rows of all strategies together. Sizes: how many different batches per device they have. Below N: "
-              "smaller than the smallest measured batch per device, times the devices.",
+              "smaller than the smallest measured batch per device, times the devices. A fit on two sizes cannot be checked and has no error; one that is off by more than 25 % tells no batch.",
               {"strategy", "devices", "break-even", "cost a step", "cost a sample", "sizes", "largest error of the fit"},
               2,
               {}, {}};
@@ -365,9 +368,9 @@ Table break_even_table(const Comparison& comparison) {
     if (!batch) continue;
     const double least = work->least * static_cast<double>(trial.devices);
     table.lines.push_back({cell.series, fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
-                           *batch < least ? "below " + count_text(least) : count_text(*batch), cost > 0 ? seconds_text(cost) : "none seen",
+                           work->error > kMostFitError ? "not known" : *batch < least ? "below " + count_text(least) : count_text(*batch), cost > 0 ? seconds_text(cost) : "none seen",
                            seconds_text(work->per_sample), fmt::format("{}", work->sizes),
-                           work->rows > 2 ? percent_text(work->error) : "-"});
+                           work->sizes > 2 ? percent_text(work->error) : "-"});
   }
   return table;
 }

@@ -148,6 +148,8 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
   if (cheapest != nullptr) all.push_back({fmt::format("Fewest devices without a significant difference: {}", title_of(*cheapest))});
 }
 
+constexpr double kFarCopy = 0.1;  // the logarithm of a ratio: more than the usual noise of a quiet machine
+
 // How far exact rows on one device that send nothing are from the baseline, whose training they repeat. Empty if there are none.
 std::string copies_text(const Comparison& comparison) {
   std::size_t count = 0;
@@ -162,11 +164,12 @@ std::string copies_text(const Comparison& comparison) {
     if (farthest == nullptr || distance(cell) > distance(*farthest)) farthest = &cell;
   }
   if (count == 0) return "";
+  const char* const doubt = distance(*farthest) > kFarCopy ? "; differences of that size between other rows may be due to the machine" : "";
   if (count == 1)
-    return fmt::format("A/A check: {} does what the baseline does, at {} times its samples/s", title_of(*farthest), with_range(farthest->speed_up));
+    return fmt::format("A/A check: {} does what the baseline does, at {} times its samples/s{}", title_of(*farthest), with_range(farthest->speed_up), doubt);
   const std::string range = factor_text(least) == factor_text(most) ? factor_text(least) : factor_text(least) + " to " + factor_text(most);
-  return fmt::format("A/A check: {} exact rows on one device do what the baseline does, at {} times its samples/s; the farthest is {}", count, range,
-                     title_of(*farthest));
+  return fmt::format("A/A check: {} exact rows on one device do what the baseline does, at {} times its samples/s; the farthest is {}{}", count, range,
+                     title_of(*farthest), doubt);
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ std::string here_text(const FrameworkRows& own, const FrameworkRows& other) {
 std::string answer_of(const FrameworkPlace& place, const FrameworkRows& rows) {
   const FrameworkRows* own = own_of(place);
   if (const std::string missing = missing_text(rows); !missing.empty())
-    return fmt::format("In {} {} at {}: whether several devices pay there is not known", rows.title, missing, place.title);
+    return fmt::format("In {} {} at {}: whether several devices pay there is not known{}", rows.title, missing, place.title,
+                       rows.several == nullptr || rows.is_own ? "" : "; add such a row to `strategies`");
   return fmt::format("In {}, {} at {} ({}){}", rows.title, ratio_text(rows), place.title, rows_text(rows), own == nullptr ? "" : here_text(*own, rows));
 }
 
@@ -93,8 +94,9 @@ std::string short_answer(const FrameworkPlace& place) {
   if (devices.empty()) return "";
   for (const FrameworkRows& rows : place.frameworks)
     if (rows.ratio.count > 0)
-      ratios.push_back(fmt::format("{} {}{}", with_range(rows.ratio), rows.is_own ? "here" : "in " + rows.title,
-                                   devices.size() == 1 ? "" : fmt::format(" ({})", devices_of_cell(*rows.several))));
+      ratios.push_back(fmt::format("{} {}{}{}", with_range(rows.ratio), rows.is_own ? "here" : "in " + rows.title,
+                                   devices.size() == 1 ? "" : fmt::format(" ({})", devices_of_cell(*rows.several)),
+                                   rows.several->order == Order::undecided ? " (undecided)" : ""));
   return fmt::format("{} against one at {}: {}", devices.size() == 1 ? *devices.begin() : "several devices", place.title, fmt::join(ratios, ", "));
 }
 

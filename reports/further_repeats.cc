@@ -80,7 +80,8 @@ FurtherRepeats further_repeats(const Spread& one, const Spread& other, std::size
   for (std::size_t count = std::max(known + 1, kDecisiveRepeats); count < kTestedRepeats; ++count)
     if (chance_to_decide(mine, its, count) >= kPower) return {State::estimated, up_to(count)};
   // The formula assumes that the repeats so far are what the next ones will be. If they did not decide, at least one more is needed.
-  return {State::estimated, std::max<std::size_t>(1, up_to(tested_repeats(mine, its, pairs)))};
+  const std::size_t tested = tested_repeats(mine, its, pairs);
+  return {State::estimated, tested >= kMost ? kMost : std::max<std::size_t>(1, up_to(tested))};
 }
 
 FurtherRepeats further_repeats(const Comparison& comparison) {
@@ -96,7 +97,7 @@ std::string further_repeats_text(const Comparison& comparison) {
   switch (further.state) {
     case FurtherRepeats::State::none: return "";
     case FurtherRepeats::State::unknown:
-      return fmt::format("At least {} of each row {} needed to decide; how many would do is not known, because one repeat shows no spread", count,
+      return fmt::format("At least {} of each row {} needed to decide; how many would do is not known, because one figure shows no spread", count,
                          further.more == 1 ? "is" : "are");
     case FurtherRepeats::State::estimated:
       if (further.more >= kMost) return fmt::format("Even {} more repeats of each row would hardly decide, by the spread of these", kMost);
@@ -109,7 +110,10 @@ std::string further_repeats_text(const Comparison& comparison) {
 }
 
 bool needs_repeats(const Overview& overview) {
-  return std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return further_repeats(part).more > 0; });
+  return std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) {
+    const std::size_t more = further_repeats(part).more;
+    return more > 0 && more < kMost;
+  });
 }
 
 }  // namespace mgcompare

@@ -28,7 +28,7 @@ bool has_busy_threads(const Row& row) {
   const double busy = result.seconds_other_threads;
   if (row.trial.device_kind != DeviceKind::cpu) return busy > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training;
   const bool takes_share = result.seconds_rank_threads > 0 && busy > kBusyShare * result.seconds_rank_threads && busy > kLeastBusySeconds;
-  return busy > kBusyThreads * result.seconds_training || takes_share;
+  return (busy > kBusyThreads * result.seconds_training && busy > kLeastBusySeconds) || takes_share;
 }
 
 bool has_one_model(const Row& row) {
@@ -41,14 +41,15 @@ bool has_other_clock(const EpochResult& epoch) {
   return clock_difference(epoch) > kClockSeconds && clock_difference(epoch) > kClockShare * epoch.seconds_training;
 }
 
-// The epoch with the median difference if that is too large. Short epochs differ by less than a message may be late, but not all of them.
+// The epoch at the lower quartile of the differences if that is too large. On a busy machine many messages are late, but not most of them; a clock
+// that is wrong is wrong in every epoch.
 std::vector<EpochResult>::const_iterator usual_other_clock(const std::vector<EpochResult>& epochs) {
   if (epochs.size() < kLeastClockEpochs) return epochs.end();
   std::vector<std::vector<EpochResult>::const_iterator> sorted;
   for (auto epoch = epochs.begin(); epoch != epochs.end(); ++epoch) sorted.push_back(epoch);
   std::sort(sorted.begin(), sorted.end(), [](const auto& one, const auto& other) { return clock_difference(*one) < clock_difference(*other); });
-  const auto median = sorted[(sorted.size() - 1) / 2];
-  return clock_difference(*median) > kClockSecondsOfMedian && clock_difference(*median) > kClockShare * median->seconds_training ? median : epochs.end();
+  const auto usual = sorted[(sorted.size() - 1) / 4];
+  return clock_difference(*usual) > kUsualClockSeconds && clock_difference(*usual) > kClockShare * usual->seconds_training ? usual : epochs.end();
 }
 
 // Marks that only backends get.

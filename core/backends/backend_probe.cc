@@ -43,6 +43,10 @@ StrategySummary probe_backend(const ProbeQuestion& question, const std::string& 
     summary = ask(question, folder.string(), stop);
   } catch (const Interrupted&) {
     throw;
+  } catch (const EndedAs& end) {
+    // One that ends with an exit code, as without a module, lacks something here. What crashes or blocks is broken.
+    const bool is_broken = end.status() == TrialStatus::crashed || end.status() == TrialStatus::timeout || end.status() == TrialStatus::out_of_memory;
+    (is_broken ? summary.crash : summary.backend.unavailable) = shortened(end.what());
   } catch (const std::exception& error) {
     summary.backend.unavailable = shortened(error.what());
   }

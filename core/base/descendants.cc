@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -30,12 +31,12 @@ std::vector<pid_t> children_of(pid_t process) {
   return all;
 }
 
-// Clock ticks that a process has used and those of the children that it has waited for.
-struct Ticks {
+// Processor seconds of a process, and of the children that it has waited for, which the kernel counts in clock ticks.
+struct Used {
   double own = 0, of_children = 0;
 };
 
-Ticks ticks_of(pid_t process) {
+Used used_by(pid_t process) {
   std::ifstream file(folder_of(process) / "stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
   const std::size_t name = text.rfind(')');  // which may contain spaces
@@ -46,7 +47,13 @@ Ticks ticks_of(pid_t process) {
   for (int i = 0; i < kBeforeTicks; ++i) fields >> skipped;
   double user = 0, system = 0, user_of_children = 0, system_of_children = 0;
   fields >> user >> system >> user_of_children >> system_of_children;
-  return {user + system, user_of_children + system_of_children};
+  const auto ticks_per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  Used used{(user + system) / ticks_per_second, (user_of_children + system_of_children) / ticks_per_second};
+  clockid_t clock;
+  timespec time{};
+  if (clock_getcpuclockid(process, &clock) == 0 && clock_gettime(clock, &time) == 0)
+    used.own = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  return used;
 }
 
 double seconds_of(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); }
@@ -73,12 +80,12 @@ std::vector<pid_t> descendants() {
 double descendants_seconds() {
   rusage ended{};
   getrusage(RUSAGE_CHILDREN, &ended);
-  double ticks = guardian == 0 ? 0 : ticks_of(guardian).of_children;
+  double seconds = guardian == 0 ? 0 : used_by(guardian).of_children;
   for (const pid_t process : descendants()) {
-    const Ticks used = ticks_of(process);
-    ticks += used.own + used.of_children;
+    const Used used = used_by(process);
+    seconds += used.own + used.of_children;
   }
-  return seconds_of(ended.ru_utime) + seconds_of(ended.ru_stime) + ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return seconds_of(ended.ru_utime) + seconds_of(ended.ru_stime) + seconds;
 }
 
 }  // namespace mgcompare

@@ -1,8 +1,11 @@
 #include "base/rank_threads.h"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,6 +44,7 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
   for (std::size_t rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       reset_arithmetic();
+      pthread_setname_np(pthread_self(), ("rank " + std::to_string(rank)).substr(0, 15).c_str());  // in debuggers and profilers
       try {
         body(static_cast<int>(rank));
       } catch (const Aborted&) {

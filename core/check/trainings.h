@@ -82,12 +82,6 @@ Config smooth_config(Config config, const std::string& optimizer);
 // On one host, or on several that are threads of this process: the outcome of the first one, with the weights of all ranks.
 TrainingOutcome train_on(std::size_t hosts, const TrainingRequest& request);
 
-// How far the statistics of a layer of batch normalisation are from those that are expected, relative to their size.
-struct StatisticsGap {
-  std::string layer;
-  double gap = 0;
-};
-
 class Trainings {
  public:
   // `folder`: for checkpoints. All must outlive this object.

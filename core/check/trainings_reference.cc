@@ -80,16 +80,7 @@ std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least)
 }
 
 StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const {
-  StatisticsGap largest;
-  for (const LayerSpec& layer : spec_of(of).layers) {
-    if (layer.buffers.size() == 0) continue;
-    const auto part = [&](const std::vector<float>& all) {
-      return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.begin), all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.end));
-    };
-    const double gap = relative_gap(part(expected), part(buffers));
-    if (!(gap <= largest.gap)) largest = {layer.config.name, gap};
-  }
-  return largest;
+  return mgcompare::statistics_gap(spec_of(of), expected, buffers);
 }
 
 double Trainings::control_drift(const TrainingCase& of) {

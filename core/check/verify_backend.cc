@@ -1,12 +1,15 @@
 #include "check/verify_backend.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "backends/backend_probe.h"
+#include "check/observed_strategy.h"
 #include "check/reference.h"
 #include "check/weight_difference.h"
 #include "plan/backend_rows.h"
@@ -22,11 +25,49 @@ using Verdict = VerifyFinding::Verdict;
 constexpr char kEquals[] = "equals one device after some steps in fp32 (average pooling, tanh for relu if it has them; no dropout)";
 constexpr double kLeastDecay = 0.02;  // of a config with weight decay
 constexpr char kEqualsLong[] = "equals one device after hundreds of steps in fp32 (average pooling, tanh for relu; no dropout)";
+constexpr char kEqualsOwn[] = "equals one device with the batches of the config in fp32 (average pooling, tanh for relu if it has them; no dropout)";
+constexpr char kEqualsSchedule[] = "equals one device through the schedule of the config in fp32 (average pooling, tanh for relu; no dropout)";
+constexpr char kEqualsAsIs[] = "equals one device after one step of the network as it is in fp32 (no dropout)";
+constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
+constexpr char kReportsLoss[] = "reports the mean loss of one device in each epoch";
 constexpr std::size_t kEpochs = 4;
 constexpr std::size_t kSmallBatch = 4;  // of the long training: many steps of few samples
+// Of the trainings with the config's batches: epochs of two full steps and one of a third of a batch. Larger batches would take most of the time.
+constexpr std::size_t kFullSteps = 2, kLastStep = 3, kOwnEpochs = 2;
+// Of the training with the config's schedule: epochs of two full steps and a short one.
+constexpr std::size_t kSamplesOfSchedule = 2 * kSmallBatch + kSmallBatch - 1, kMostEpochs = 60, kMostEpochsQuick = 16;
+constexpr std::size_t kLargestBatch = 512, kLargestBatchQuick = 128, kMostBatches = 3;
+constexpr double kStatisticsLimit = 1e-2;  // weights within their limit change them by less
+// Relative to the loss, and absolute near zero. A loss that is summed in another order differs by 1e-6, and weights within their limit change it more.
+constexpr double kLossLimit = 1e-2, kFirstLossLimit = 1e-4, kLeastLoss = 0.1;
 
 struct Length {
-  std::size_t epochs, batch, steps;
+  const char* check;
+  std::size_t epochs, batch, samples;
+  bool is_smooth = true;
+
+  std::size_t steps_per_epoch() const { return divided_up(samples, batch); }
+};
+
+// What a training on one device leaves after each epoch.
+struct Course {
+  std::vector<SettledModel> models;
+  std::vector<double> losses;
+};
+
+// The largest departure of all epochs.
+template <typename T>
+struct Largest {
+  T figure{};
+  double size = 0;
+  std::size_t epoch = 0;
+
+  void add(const T& other, double other_size, std::size_t number) {
+    if (other_size < size) return;
+    figure = other;
+    size = other_size;
+    epoch = number;
+  }
 };
 
 class Check {
@@ -35,14 +76,23 @@ class Check {
 
   void run() {
     const StrategySummary summary = probe_backend({of_.manifest, of_.strategy, {}, of_.config.python}, of_.folder, of_.stop);
+    if (!summary.crash.empty()) return report(Verdict::failed, "", 1, "runs", summary.crash);
     if (const std::string& reason = summary.backend.unavailable; !reason.empty()) return report(Verdict::skipped, "", 1, "runs", reason);
     for (const OptionProblem& problem : summary.problems)
       return report(Verdict::failed, "", 1, "runs", fmt::format("option {}: {}", problem.key, problem.text));
     for (const std::string& optimizer : of_.scope.optimizers)
-      for (const int devices : numbers_of_devices(summary.traits)) compare(summary, optimizer, devices, brief(), kEquals);
+      for (const int devices : numbers_of_devices(summary.traits)) compare(summary, optimizer, devices, brief());
+    const std::string own = optimizer_name(of_.config.optimizer);
+    compare(summary, of_.scope.optimizers.front(), *numbers_of_devices(summary.traits).begin(), as_it_is());
+    const int most = *numbers_of_devices(summary.traits).rbegin();
+    for (const Length& length : with_own_batches(static_cast<std::size_t>(most))) compare(summary, own, most, length);
     // Where near-ties amplify rounding, a distance after so many steps says nothing.
-    const std::string& first = of_.scope.optimizers.front();
-    if (is_smooth(summary.backend)) compare(summary, first, *numbers_of_devices(summary.traits).rbegin(), many_steps(), kEqualsLong);
+    const auto compare_if_smooth = [&](const std::string& optimizer, const Length& length) {
+      if (is_smooth(summary.backend)) compare(summary, optimizer, most, length);
+      else report(Verdict::skipped, optimizer, most, length.check, fmt::format("{} has no tanh or no average pooling", of_.strategy.label));
+    };
+    compare_if_smooth(own, through_schedule());
+    for (const std::string& optimizer : std::set{of_.scope.optimizers.front(), own}) compare_if_smooth(optimizer, many_steps());
     for (const std::string& difference : summary.backend.differs) report(Verdict::printed, "", 0, "differs by design", difference);
   }
 
@@ -51,11 +101,38 @@ class Check {
     listener_.found({verdict, of_.strategy.label, check, optimizer, devices, figure});
   }
 
-  Length brief() const { return {kEpochs, divided_up(of_.dataset.train.samples, kBackendSteps / kEpochs), kBackendSteps}; }
+  Length brief() const { return {kEquals, kEpochs, divided_up(of_.scope.samples, kBackendSteps / kEpochs), of_.scope.samples}; }
+
+  // Another activation shows in the loss before the first update. After more steps near-ties would amplify rounding.
+  Length as_it_is() const { return {kEqualsAsIs, 1, brief().batch, brief().batch, false}; }
 
   Length many_steps() const {
-    const std::size_t steps_per_epoch = divided_up(of_.dataset.train.samples, kSmallBatch), epochs = divided_up(kLongBackendSteps, steps_per_epoch);
-    return {epochs, kSmallBatch, epochs * steps_per_epoch};
+    return {kEqualsLong, divided_up(kLongBackendSteps, divided_up(of_.scope.samples, kSmallBatch)), kSmallBatch, of_.scope.samples};
+  }
+
+  Length through_schedule() const {
+    return {kEqualsSchedule, std::min(of_.config.epochs, of_.quick ? kMostEpochsQuick : kMostEpochs), kSmallBatch, kSamplesOfSchedule};
+  }
+
+  // A backend may compute large batches in another way: the largest, the smallest, and one between, of those that the others do not have.
+  std::vector<Length> with_own_batches(std::size_t devices) const {
+    const std::size_t most = std::min(of_.quick ? kLargestBatchQuick : kLargestBatch, of_.dataset.train.samples / (kFullSteps + 1));
+    std::set<std::size_t> batches;
+    const auto add = [&](const ScalingConfig& scaling) {
+      for (const std::size_t batch : scaling.batch) batches.insert(std::min(most, scaling.mode == ScalingMode::weak ? batch * devices : batch));
+    };
+    add(of_.config.scaling);
+    for (const VariantConfig& variant : of_.config.variants)
+      if (variant.config) add(variant.config->scaling);
+    std::erase_if(batches, [&](std::size_t batch) { return batch <= brief().batch; });
+    std::vector<Length> lengths;
+    const std::vector<std::size_t> all(batches.rbegin(), batches.rend());
+    const std::size_t count = of_.quick ? std::min<std::size_t>(all.size(), 1) : std::min(all.size(), kMostBatches);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t batch = all[count == 1 ? 0 : i * (all.size() - 1) / (count - 1)];
+      lengths.push_back({kEqualsOwn, kOwnEpochs, batch, kFullSteps * batch + batch / kLastStep});
+    }
+    return lengths;
   }
 
   std::set<int> numbers_of_devices(const Traits& traits) const {
@@ -68,12 +145,12 @@ class Check {
   }
 
   // As smooth as the backend's layers allow.
-  Config config_with(const std::string& optimizer, const BackendSummary& backend) const {
+  Config config_with(const std::string& optimizer, const BackendSummary& backend, bool smooth) const {
     Config config = smooth_config(of_.config, optimizer);
     // So that it moves the weights by more than the limit within these steps.
     if (config.optimizer.weight_decay > 0) config.optimizer.weight_decay = std::max(config.optimizer.weight_decay, kLeastDecay);
     for (std::size_t i = 0; i < config.model.layers.size(); ++i)
-      if (!has_layer(backend, config.model.layers[i])) config.model.layers[i].type = of_.config.model.layers[i].type;
+      if (!smooth || !has_layer(backend, config.model.layers[i])) config.model.layers[i].type = of_.config.model.layers[i].type;
     return config;
   }
 
@@ -94,7 +171,7 @@ class Check {
     trial.devices = static_cast<std::size_t>(devices);
     trial.global_batch = length.batch;
     trial.seed = of_.scope.seed;
-    trial.config = config_with(optimizer, backend);
+    trial.config = config_with(optimizer, backend, length.is_smooth);
     trial.config.epochs = length.epochs;
     trial.config.precision = Precision::fp32;
     trial.config.measure.warm_up_steps = 0;
@@ -106,43 +183,80 @@ class Check {
     return trial;
   }
 
-  std::vector<float> reference(Trial trial, const Numerics& numerics) const {
+  Course reference(Trial trial, const Dataset& dataset, const Numerics& numerics) const {
     trial.devices = 1;
     trial.plugin_file.clear();
     trial.strategy.options.clear();
     TrainingRequest request;
     request.trial = &trial;
-    request.dataset = &of_.dataset;
+    request.dataset = &dataset;
     request.platform = &of_.platform;
     request.numerics = numerics;
-    request.make = [](Options&, const Facts&) { return make_reference(1); };
+    Observation seen(1);
+    request.make = [&](Options&, const Facts&) { return observed(make_reference(1), {.keeps_weights = true}, seen); };
     request.stop = of_.stop;
     if (listener_.progress) request.report = listener_.progress;
-    return train(request).weights.at(0);
+    Course course;
+    for (const EpochResult& epoch : train(request).result.epochs) course.losses.push_back(epoch.loss);
+    for (Observation::Epoch& epoch : seen.ranks[0].epochs) course.models.push_back({std::move(epoch.weights), std::move(epoch.buffers), {}});
+    return course;
   }
 
-  void compare(const StrategySummary& summary, const std::string& optimizer, int devices, const Length& length, const char* check) {
+  Dataset samples_of(const Length& length) const {
+    Dataset dataset = of_.dataset;
+    dataset.train = part_of(dataset.train, 0, length.samples);
+    return dataset;
+  }
+
+  void compare(const StrategySummary& summary, const std::string& optimizer, int devices, const Length& length) {
     const Trial trial = trial_of(optimizer, devices, summary.backend, length);
     if (const std::string missing = missing_in_backend(summary, trial, trial.config); !missing.empty())
-      return report(Verdict::skipped, optimizer, devices, check, missing);
+      return report(Verdict::skipped, optimizer, devices, length.check, missing);
     if (listener_.training) listener_.training(optimizer, devices);
     try {
       const Numerics numerics{.precision = Precision::fp32, .deterministic = true};
-      std::vector<float> weights;
+      const Dataset dataset = samples_of(length);
+      const Course expected = reference(trial, dataset, numerics);
+      const NetworkSpec spec = make_spec(trial.config.model, dataset.spec, trial.config.optimizer.decay_biases);
+      // A run evaluates the weights of every epoch.
+      Largest<double> weights;
+      Largest<StatisticsGap> statistics;
+      const auto settled = [&](std::size_t epoch, const BackendWeights& model) {
+        const double difference = largest_difference(expected.models.at(epoch).weights, model.parameters);
+        weights.add(difference, difference, epoch);
+        const StatisticsGap gap = statistics_gap(spec, expected.models[epoch].buffers, model.buffers);
+        statistics.add(gap, gap.gap, epoch);
+      };
       LivePosition unwanted;
       const auto progress = listener_.progress ? listener_.progress : [](const Progress&) {};
-      train_backend({trial, of_.dataset, of_.platform, numerics, of_.folder, progress, listener_.position != nullptr ? *listener_.position : unwanted,
-                     of_.stop, nullptr, &weights});
-      const double difference = largest_difference(reference(trial, numerics), weights);
+      const Result result = train_backend({trial, dataset, of_.platform, numerics, of_.folder, progress,
+                                           listener_.position != nullptr ? *listener_.position : unwanted, of_.stop, nullptr, settled});
       // Weights that are promised to be approximate may differ; the distance is printed.
       const Verdict beyond = summary.traits.promise == Traits::Promise::exact ? Verdict::failed : Verdict::printed;
-      listener_.found({difference <= kBackendLimit ? Verdict::passed : beyond, of_.strategy.label, check, optimizer, devices,
-                       difference_text(difference, kBackendLimit, length.steps), difference, kBackendLimit});
+      const auto judge = [&](const char* check, const std::string& figure, double difference, double limit) {
+        listener_.found({difference <= limit ? Verdict::passed : beyond, of_.strategy.label, check, optimizer, devices, figure, difference, limit});
+      };
+      judge(length.check, fmt::format("batch {}: {}", length.batch, difference_text(weights.size, kBackendLimit, (weights.epoch + 1) * length.steps_per_epoch())),
+            weights.size, kBackendLimit);
+      if (!(weights.size <= kBackendLimit)) return;  // the others follow from it
+      if (!statistics.figure.layer.empty())
+        judge(kStatistics, fmt::format("those of {} differ by {:.1e} of their size after epoch {}, limit {:.0e}", statistics.figure.layer, statistics.size,
+                                       statistics.epoch + 1, kStatisticsLimit), statistics.size, kStatisticsLimit);
+      Largest<double> losses;
+      for (std::size_t epoch = 0; epoch < result.epochs.size(); ++epoch) {
+        const double own = result.epochs[epoch].loss, loss = expected.losses.at(epoch);
+        losses.add(own, std::abs(own - loss) / std::max(loss, kLeastLoss), epoch);
+      }
+      judge(kReportsLoss, fmt::format("{:.6g} in epoch {}, one device {:.6g}", losses.figure, losses.epoch + 1, expected.losses.at(losses.epoch)), losses.size,
+            length.epochs == 1 ? kFirstLossLimit : kLossLimit);
     } catch (const Interrupted&) {
       throw;
     } catch (...) {
       const Cause cause = cause_of(std::current_exception());
-      report(cause.status == TrialStatus::unavailable ? Verdict::skipped : Verdict::failed, optimizer, devices, "runs", cause.sentence);
+      // The reference has the batch of all devices on one.
+      const bool is_too_large = cause.status == TrialStatus::out_of_memory && length.check == kEqualsOwn;
+      const Verdict verdict = cause.status == TrialStatus::unavailable || is_too_large ? Verdict::skipped : Verdict::failed;
+      report(verdict, optimizer, devices, is_too_large ? length.check : "runs", cause.sentence);
     }
   }
 

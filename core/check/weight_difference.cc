@@ -39,6 +39,19 @@ double relative_gap(const std::vector<double>& a, const std::vector<double>& b) 
   return size == 0 ? 0 : std::sqrt(gap / size);
 }
 
+StatisticsGap statistics_gap(const NetworkSpec& spec, const std::vector<float>& expected, const std::vector<float>& buffers) {
+  StatisticsGap largest;
+  for (const LayerSpec& layer : spec.layers) {
+    if (layer.buffers.size() == 0) continue;
+    const auto part = [&](const std::vector<float>& all) {
+      return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.begin), all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.end));
+    };
+    const double gap = relative_gap(part(expected), part(buffers));
+    if (!(gap <= largest.gap)) largest = {layer.config.name, gap};
+  }
+  return largest;
+}
+
 std::vector<TensorLimit> limits_of(const NetworkSpec& spec, const std::vector<float>& a, const std::vector<float>& b, double factor,
                                    double least) {
   std::vector<TensorLimit> limits;

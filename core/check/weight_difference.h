@@ -16,6 +16,14 @@ double largest_difference(const std::vector<std::vector<float>>& expected, const
 // The length of a - b over that of a; 0 if a is 0.
 double relative_gap(const std::vector<double>& a, const std::vector<double>& b);
 
+// How far the statistics of a layer of batch normalisation are from those that are expected, relative to their size.
+struct StatisticsGap {
+  std::string layer;                // empty: none has any
+  double gap = 0;
+};
+// The largest of all layers. Both vectors are the buffers of a network.
+StatisticsGap statistics_gap(const NetworkSpec& spec, const std::vector<float>& expected, const std::vector<float>& buffers);
+
 // How far the weights of one tensor may differ.
 struct TensorLimit {
   std::string name;                 // "conv1 weights"

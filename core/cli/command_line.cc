@@ -30,6 +30,7 @@
 #include "cli/plugin_commands.h"
 #include "cli/device_commands.h"
 #include "process/message.h"
+#include "config/keys.h"
 #include "config/problem.h"
 #include "cli/replay.h"
 #include "cli/verify_command.h"
@@ -56,6 +57,17 @@ std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
   return names;
+}
+
+// "there is no option '--epochs'; `--set epochs=VALUE` changes this setting"
+std::string no_option_text(const std::string& word) {
+  std::string key = word.substr(word.find_first_not_of('-') == word.npos ? word.size() : word.find_first_not_of('-'));
+  key = key.substr(0, key.find('='));
+  std::replace(key.begin(), key.end(), '-', '_');
+  const std::vector<std::string> keys = all_names();
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const std::string& name) { return name == key || name.ends_with("." + key); });
+  const std::string text = fmt::format("there is no option '{}'", word.substr(0, word.find('=')));
+  return found == keys.end() ? text : fmt::format("{}; `--set {}=VALUE` changes this setting of the config", text, *found);
 }
 
 // A word without a dot or slash that is neither a file nor an installed experiment is probably a mistyped command.
@@ -147,15 +159,11 @@ Parsed parse(int argc, char** argv) {
     fmt::print("mgcompare {}\n", MGCOMPARE_VERSION);
     parsed.exit_code = kDone;
     return parsed;
-  } catch (const CLI::RequiredError& error) {
+  } catch (const CLI::ParseError& error) {
     // An option that does not exist explains more than what is missing beside it.
     const std::vector<std::string> unknown = app.remaining(true);
-    const std::string text = unknown.empty() ? error.what() : fmt::format("there is no option '{}'", unknown.front());
-    print_stderr("mgcompare: {}; {}\n", plain(text), kSeeHelp);
-    parsed.exit_code = kUsage;
-    return parsed;
-  } catch (const CLI::ParseError& error) {
-    print_stderr("mgcompare: {}; {}\n", plain(error.what()), kSeeHelp);
+    const bool is_option = !unknown.empty() && unknown.front().starts_with('-');
+    print_stderr("mgcompare: {}; {}\n", plain(is_option ? no_option_text(unknown.front()) : error.what()), kSeeHelp);
     parsed.exit_code = kUsage;
     return parsed;
   }

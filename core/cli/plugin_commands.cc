@@ -106,7 +106,7 @@ find_package(mgcompare REQUIRED)
 mgcompare_add_strategy({0} {0}.cc CUDA)
 )"};
 
-// "my_strategy" -> "MyStrategy"
+// "my_strategy" -> "MyStrategy", "tower" -> "TowerStrategy". Without the suffix it might be a class of the SDK, such as Batch.
 std::string class_name(std::string_view name) {
   std::string result;
   bool upper = true;
@@ -118,7 +118,8 @@ std::string class_name(std::string_view name) {
     result += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     upper = false;
   }
-  return result;
+  constexpr std::string_view kSuffix = "Strategy";
+  return result.ends_with(kSuffix) && result != kSuffix ? result : result.append(kSuffix);
 }
 
 void write_file(const std::string& path, const std::string& text) {

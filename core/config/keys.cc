@@ -146,7 +146,7 @@ std::vector<Key> make_keys() {
        .min = 1e-12,
        .max = kMany},
       {.name = "optimizer.momentum",
-       .help = "sgd: momentum.",
+       .help = "sgd: momentum. The velocity becomes momentum times itself plus the learning rate times the gradient, and is subtracted from the weights.",
        .field = Number([](Config& c) -> double& { return c.optimizer.momentum; }),
        .max = 0.999999},
       {.name = "optimizer.nesterov",

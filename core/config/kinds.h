@@ -22,7 +22,7 @@ enum class LayerType {
   conv, max_pool, average_pool, dense, tanh, relu, sigmoid, dropout, batch_norm, flatten, add, concat,
   embedding, one_hot, global_average_pool, layer_norm, gelu, lrn, gru, lstm
 };
-enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros, he_fan_out };
+enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros, he_fan_out, fan_in_uniform };
 enum class DataSource { mnist, digits, cifar10, idx, npy, tokens, text, synthetic };
 // What to use if the data set is not available.
 enum class DataFallback { none, digits, synthetic };
@@ -55,7 +55,7 @@ inline constexpr auto kKindNames<LayerType> =
                                      "embedding", "one_hot", "global_average_pool", "layer_norm", "gelu", "lrn", "gru", "lstm"});
 template <>
 inline constexpr auto kKindNames<InitializerKind> =
-    std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros", "he_fan_out"});
+    std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros", "he_fan_out", "fan_in_uniform"});
 template <>
 inline constexpr auto kKindNames<DataSource> = std::to_array<std::string_view>(
     {"mnist", "digits", "cifar10", "idx", "npy", "tokens", "text", "synthetic"});

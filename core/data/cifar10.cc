@@ -46,7 +46,7 @@ bool has_files(const std::string& folder) {
 
 std::string path_of(const std::string& folder, const KnownFile& file) {
   const std::optional<std::string> path = find_in(folder, {file.name});
-  if (!path) throw DataError(fmt::format("{}: {} (or {}.gz) is missing", folder, file.name, file.name));
+  if (!path) throw DataError(fmt::format("{}: {} (or {}.gz) of CIFAR-10 is missing", folder, file.name, file.name));
   return *path;
 }
 
@@ -94,11 +94,13 @@ DataSummary describe(const DataConfig& config, const DataPlaces& places) {
   DataSummary summary{spec(), kTrainSamples, kTestSamples};
   const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
   if (found.path.empty()) return summary;
-  summary.place = found.path;
-  summary.train_samples = 0;
-  for (std::size_t i = 0; i + 1 < kFiles.size(); ++i) summary.train_samples += samples_in(path_of(found.path, kFiles[i]));
-  summary.test_samples = samples_in(path_of(found.path, kFiles.back()));
-  return summary;
+  return explaining(found, [&] {
+    summary.place = found.path;
+    summary.train_samples = 0;
+    for (std::size_t i = 0; i + 1 < kFiles.size(); ++i) summary.train_samples += samples_in(path_of(found.path, kFiles[i]));
+    summary.test_samples = samples_in(path_of(found.path, kFiles.back()));
+    return summary;
+  });
 }
 
 Dataset download_and_read(const DataPlaces& places, const DataLog& log) {

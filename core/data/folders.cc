@@ -44,13 +44,8 @@ FoundFolder find_folder(const DataPlaces& places, const std::string& path, const
   return {};
 }
 
-Dataset explaining(const FoundFolder& folder, const std::function<Dataset()>& read) {
-  try {
-    return read();
-  } catch (const DataError& wrong) {
-    if (folder.how.empty()) throw;
-    throw DataError(fmt::format("{} (the folder was given by {}; correct it or remove it)", wrong.what(), folder.how));
-  }
+DataError explained(const DataError& error, const FoundFolder& folder) {
+  return DataError(fmt::format("{} (the folder was given by {}; correct it or remove it)", error.what(), folder.how));
 }
 
 std::string cache_of(const DataPlaces& places, const std::string& set) {

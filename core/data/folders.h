@@ -2,6 +2,7 @@
 
 // Where the folder of a published data set is looked for: the config's `path`, --data, MGCOMPARE_DATA, the cache of downloads.
 
+#include <concepts>
 #include <functional>
 #include <string>
 
@@ -20,8 +21,18 @@ struct FoundFolder {
 FoundFolder find_folder(const DataPlaces& places, const std::string& path, const std::string& set,
                         const std::function<bool(const std::string&)>& has_files);
 
-// Calls `read`; a DataError of a folder that the user named says who named it.
-Dataset explaining(const FoundFolder& folder, const std::function<Dataset()>& read);
+// The same error, which says who named the folder.
+DataError explained(const DataError& error, const FoundFolder& folder);
+
+// What `read` returns. A DataError of a folder that the user named is thrown as explained().
+template <std::invocable Read> auto explaining(const FoundFolder& folder, const Read& read) {
+  try {
+    return read();
+  } catch (const DataError& error) {
+    if (folder.how.empty()) throw;
+    throw explained(error, folder);
+  }
+}
 
 // The cache folder of a set. Throws DataError if nothing may be downloaded.
 std::string cache_of(const DataPlaces& places, const std::string& set);

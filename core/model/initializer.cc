@@ -40,6 +40,8 @@ void initialize(Vec tensor, const InitializerConfig& initializer, std::size_t fa
       return fill_normal(tensor, std::sqrt(2 / out), random);
     case InitializerKind::glorot_uniform:
       return fill_uniform(tensor, std::sqrt(6 / (in + out)), random);
+    case InitializerKind::fan_in_uniform:
+      return fill_uniform(tensor, std::sqrt(1 / in), random);
     case InitializerKind::normal:
       return fill_normal(tensor, initializer.scale, random);
     case InitializerKind::uniform:

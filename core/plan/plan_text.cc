@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/text_table.h"
 #include "discovery/manifest.h"
@@ -87,7 +88,11 @@ double estimate_seconds(const std::vector<Trial>& trials, const DataSummary& dat
 }
 
 std::string describe(const Plan& plan) {
-  const auto blocks = plan.config.seeds.size();
+  // Of the trials that run, which may be a part of the experiment.
+  std::set<int> numbers;
+  for (const Trial& trial : plan.trials)
+    if (trial.block > 0) numbers.insert(trial.block);
+  const std::size_t blocks = std::max<std::size_t>(1, numbers.size());
   const auto unavailable = std::count_if(plan.trials.begin(), plan.trials.end(),
                                          [](const Trial& trial) { return !trial.unavailable.empty(); });
   std::string text = fmt::format("{}: {} trial{} in {} block{}", plan.config.name, plan.trials.size(),

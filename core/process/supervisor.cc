@@ -1,5 +1,4 @@
 #include "process/supervisor.h"
-#include "base/text.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -15,7 +14,9 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include "base/debugger.h"
 #include "base/error_text.h"
+#include "base/text.h"
 #include "discovery/manifest.h"
 #include "discovery/private_libraries.h"
 #include "mgcompare/error.h"
@@ -155,7 +156,8 @@ void Supervisor::handle(PendingRequest& request, const Message& message) {
     if (request.listener.note) request.listener.note(message.body);
   } else if (message.kind == "answer") {
     request.reply = Reply{TrialStatus::done, "", message.body};
-  } else if (message.kind == to_string(TrialStatus::failed) || message.kind == to_string(TrialStatus::out_of_memory)) {
+  } else if (message.kind == to_string(TrialStatus::failed) || message.kind == to_string(TrialStatus::out_of_memory) ||
+             message.kind == to_string(TrialStatus::interrupted)) {
     request.reply = Reply{trial_status_of(message.kind), plain(message.body.get<std::string>()), nullptr};
   } else if (message.kind != "heartbeat") {
     throw Error(fmt::format("a message of unknown kind '{}'", message.kind));
@@ -196,6 +198,13 @@ void Supervisor::check_limits(PendingRequest& request) {
     request.stop_sent = true;
     request.stop_by = now + seconds(request.stops ? settings_.seconds_to_stop : std::min(kSecondsToAnswer, settings_.seconds_to_stop));
     writer_->send("stop", nullptr);
+  }
+  const bool is_late = now > request.deadline || now > request.progressed + seconds(settings_.seconds_without_progress) ||
+                       now > request.heard + seconds(settings_.seconds_without_heartbeat);
+  if (is_late && !request.stop_sent && is_debugged()) {
+    request.deadline = now + seconds(request.limit_seconds);
+    request.progressed = request.heard = now;
+    return;
   }
   if (request.stop_sent && now > request.stop_by) {
     kill_worker(request, TrialStatus::interrupted, fmt::format("it did not stop by itself {}", place));

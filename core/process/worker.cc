@@ -125,8 +125,8 @@ void answer(Channel& channel, const Handlers& handlers, const Message& request) 
     channel.send("answer", handler->second(request.body, channel));
   } catch (...) {
     const Cause cause = cause_of(std::current_exception());
-    const bool no_memory = cause.status == TrialStatus::out_of_memory;
-    channel.send(to_string(no_memory ? TrialStatus::out_of_memory : TrialStatus::failed), plain(cause.sentence));
+    const bool is_told = cause.status == TrialStatus::out_of_memory || cause.status == TrialStatus::interrupted;
+    channel.send(to_string(is_told ? cause.status : TrialStatus::failed), plain(cause.sentence));
   }
 }
 

@@ -24,7 +24,7 @@ std::string text_of(const Position& position) {
       return position.step == 0 ? fmt::format("in epoch {} (training)", epoch)
                                 : fmt::format("in step {} of epoch {} (training)", position.step, epoch);
     case TrialPhase::warm_up:
-      return position.step == 0 ? "in warm-up" : fmt::format("in step {} of the warm-up", position.step);
+      return position.step == 0 ? "in warm-up" : fmt::format("in the warm-up, at batch {} of an epoch", position.step);
     case TrialPhase::evaluation:
     case TrialPhase::checkpoint: return fmt::format("in {} of epoch {}", to_string(position.phase), epoch);
     case TrialPhase::setup:

@@ -39,7 +39,9 @@ struct EpochResult {
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
   double seconds_reported = 0;      // of a backend: the training by its own clock; 0: the clock is the program's
-  double seconds_unclocked = 0;     // of a backend: from the request to its weights, less the training and the program's own work
+  // Of a backend: from the request to its weights, less the training; and its processor time, by device, between the weights of the epoch before
+  // and the request.
+  double seconds_unclocked = 0;
   std::string sketch;               // of the settled weights of rank 0 (weight_sketch.h)
   std::string statistics_sketch;    // likewise, of the statistics of batch normalisation; empty if there is none
   std::uint64_t ranks_apart = 0;    // ranks whose settled weights have other bits than those of rank 0, in any evaluation of the epoch

@@ -166,18 +166,20 @@ static void check_continues(const Run& run, const RunInfo& info, const std::vect
     if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
       throw InUse(
           fmt::format("{}: trial {} of this run is `{}` with seed {}, but `{}` with seed {} in this plan (have the "
-                      "machine's devices changed?): run in another directory",
+                      "machine's devices changed, or the backends that it can run?): run in another directory",
                       run.directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
     }
   }
 }
 
-// Why the trial of a row would be another one now, the rest of a sentence: another build of its plugin would run it, or other versions of
-// its framework. Older versions of the program did not record them. Empty if it would not.
+// Why the trial of a row would be another one now, the rest of a sentence: another build of its plugin would run it, other versions of
+// its framework, or anything at all. Older versions of the program did not record them. Empty if it would not.
 static std::string change_since(const Row& row, const Trial& trial) {
   if (!row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256) return "the plugin has been built again since";
   if (!row.result.versions.empty() && !trial.versions.empty() && row.result.versions != trial.versions)
     return "its framework has other versions now";
+  if (row.state == RowState::finished && row.result.status == TrialStatus::unavailable && trial.unavailable.empty())
+    return "it was unavailable and is not now";
   return "";
 }
 

@@ -191,7 +191,10 @@ StrategySummary ProbeClient::ask_backend(const ProbeQuestion& question) {
   if (const auto known = backends_.find(key); known != backends_.end()) return known->second;
   if (!scratch_) scratch_ = std::make_unique<TemporaryFolder>();
   body["scratch"] = scratch_->path();
-  StrategySummary summary = summary_of(supervisor_.ask("backend", body, kBackendSeconds));
+  Reply reply = supervisor_.ask("backend", body, kBackendSeconds);
+  // The worker was ended, perhaps by another program.
+  if (reply.status == TrialStatus::crashed) reply = supervisor_.ask("backend", body, kBackendSeconds);
+  StrategySummary summary = summary_of(std::move(reply));
   // Whatever goes wrong there is no defect of the experiment.
   if (!summary.crash.empty()) summary.backend.unavailable = std::exchange(summary.crash, "");
   return backends_.emplace(key, std::move(summary)).first->second;

@@ -110,8 +110,8 @@ class OpenVerification {
   bool check_backend(const StrategyConfig& strategy, const VerifyListener& listener, const std::function<bool()>& stop) {
     const auto plugin = std::find_if(scope_.plugins.begin(), scope_.plugins.end(), [&](const PluginSummary& one) { return one.name == strategy.name; });
     if (plugin == scope_.plugins.end() || !is_backend(plugin->file)) return false;
-    verify_backend({config_, dataset_, platform(scope_.device_kind), scope_, strategy, plugin->file, setting_.at("folder").get<std::string>(), stop},
-                   listener);
+    verify_backend({config_, all_, platform(scope_.device_kind), scope_, strategy, plugin->file, setting_.at("folder").get<std::string>(),
+                    setting_.at("quick").get<bool>(), stop}, listener);
     return true;
   }
 

@@ -47,6 +47,8 @@ int run_worker(int argc, char** argv) {
     std::fprintf(stderr, "mgcompare: %s is for the program itself; use --hosts\n", argv[1]);
     return 2;
   }
+  // What a plugin prints is in the log before the next line of the program, and before a crash.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (option == kWorker) return serve_all();
   return run_on_hosts(option, {argv + 2, argv + argc});
 }

@@ -202,25 +202,28 @@ class BackendTraining {
     set_position(TrialPhase::training, number);
     const nlohmann::json request = files.epoch_request(id_, number);
     const double asked = now(), processors = process_->processor_seconds();
+    // It may have trained on while its weights were evaluated.
+    const double paused = number == 0 ? 0 : (processors - processors_at_weights_) / static_cast<double>(trial_.devices);
     process_->send(request);
     receive_of_epoch("epoch_begin");
     const double begin = process_->received();
     const EpochReport report = epoch_report_in(receive_of_epoch("epoch_end"));
     const double end = process_->received();
     // On CPUs a device is a processor. What is more than that is a device more.
-    const double busy = process_->processor_seconds() - processors - static_cast<double>(trial_.devices) * (now() - asked);
-    result_.seconds_other_threads = (result_.epochs.empty() ? 0 : result_.seconds_other_threads) + std::max(0.0, busy);
+    busy_ += process_->processor_seconds() - processors - static_cast<double>(trial_.devices) * (now() - asked);
+    result_.seconds_other_threads = std::max(0.0, busy_);
     if (report.steps != steps_due())
       throw Error(fmt::format("in epoch {}, the backend {} made {} steps, but {} samples in batches of {} are {}", number + 1, manifest_.name, report.steps,
                               request_.dataset.train.samples, trial_.global_batch, steps_due()));
     if (!std::isfinite(report.loss)) throw Diverged(fmt::format("in epoch {}, the loss is not finite", number + 1));
     receive_of_epoch("weights");
     const double written = process_->received();
+    processors_at_weights_ = process_->processor_seconds();
     set_position(TrialPhase::evaluation, number);
-    add_epoch(report, files.read_weights(number), evaluator, end - begin, written - asked - (end - begin), written);
+    add_epoch(report, files.read_weights(number), evaluator, end - begin, written - asked - (end - begin) + paused, written);
   }
 
-  void add_epoch(const EpochReport& report, BackendWeights weights, Evaluator& evaluator, double seconds, double unclocked, double written) {
+  void add_epoch(const EpochReport& report, const BackendWeights& weights, Evaluator& evaluator, double seconds, double unclocked, double written) {
     const Tally tested = evaluator.run(weights);
     if (!std::isfinite(tested.loss)) throw Diverged(fmt::format("after epoch {}, loss of the evaluation is not finite", epoch_ + 1));
     EpochResult epoch;
@@ -245,7 +248,7 @@ class BackendTraining {
     if (report.steps > 0) step_seconds_.push_back(seconds / static_cast<double>(report.steps));
     result_.seconds_to_target = crossing_of(result_.epochs, trial_.config.target_accuracy).seconds;
     if (epoch_ + 1 == trial_.config.epochs) result_.weights_hash = hash_of(weights.parameters);
-    if (request_.last_weights != nullptr) *request_.last_weights = std::move(weights.parameters);
+    if (request_.settled) request_.settled(epoch_, weights);
   }
 
   void end() {
@@ -291,6 +294,8 @@ class BackendTraining {
   std::optional<BackendProcess> process_;
   Result result_;
   std::vector<double> step_seconds_;
+  double busy_ = 0;                 // processor seconds beyond those of the devices
+  double processors_at_weights_ = 0;
   TrialPhase phase_ = TrialPhase::setup;
   std::size_t epoch_ = 0;
   int id_ = 0;

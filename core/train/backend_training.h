@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/exported_trial.h"
 #include "data/dataset.h"
 #include "platform/platform.h"
 #include "plan/trial.h"
@@ -25,7 +26,7 @@ struct BackendRequest {
   LivePosition& position;
   std::function<bool()> stop;
   const std::vector<float>* initial_weights = nullptr;  // null: drawn from the trial's seed
-  std::vector<float>* last_weights = nullptr;           // gets those of the end; null: not wanted
+  std::function<void(std::size_t epoch, const BackendWeights& weights)> settled = {};  // called after each epoch; empty: not wanted
 };
 
 // Throws what ends the trial early, as cause_of() classifies it; otherwise the status of the result is "done". The program and its

@@ -25,25 +25,28 @@ const Cell* best_row(const Comparison& comparison, Spread Cell::* figure, bool o
   return best;
 }
 
+// Of a title, which is quoted without the text around it.
+std::string undecided_text(const Cell& cell) { return cell.order == Order::undecided ? " (undecided)" : ""; }
+
 }  // namespace
 
 std::string efficiency_headline(const Comparison& comparison) {
   const Cell* best = best_row(comparison, &Cell::efficiency, true);
   if (best == nullptr) return "";
-  return fmt::format("{} at best on {}, by {}", percent_text(best->efficiency.median), devices_text(best->trial().devices, best->trial().device_kind),
-                     best->series);
+  return fmt::format("{} at best on {}, by {}{}", percent_text(best->efficiency.median), devices_text(best->trial().devices, best->trial().device_kind),
+                     best->series, undecided_text(*best));
 }
 
 std::string speed_up_headline(const Comparison& comparison) {
   const Cell* best = best_row(comparison, &Cell::speed_up, false);
-  return best == nullptr ? "" : fmt::format("{:.2f}x at best, by {}", best->speed_up.median, title_of(*best));
+  return best == nullptr ? "" : fmt::format("{:.2f}x at best, by {}{}", best->speed_up.median, title_of(*best), undecided_text(*best));
 }
 
 std::string target_headline(const Comparison& comparison) {
   const Comparison by_time = ranked_by(comparison, Objective::time_to_accuracy);
   if (!by_time.target_reached) return "";
   const Cell& first = by_time.cells[by_time.ranking.front()];
-  return fmt::format("{} is first, after {}", title_of(first), seconds_text(first.seconds_to_target.median));
+  return fmt::format("{} is first by the median, after {}", title_of(first), seconds_text(first.seconds_to_target.median));
 }
 
 std::string accuracy_headline(const Comparison& comparison) {

@@ -125,6 +125,7 @@ TEST_F(CommandLine, AWordThatIsNoCommandIsToldSo) {
             "mgcompare: no command and no config is named 'reprot'; did you mean 'report'?\n");
   EXPECT_NE(place_.run({}).err.find("give a config"), std::string::npos);
   EXPECT_NE(place_.run({"--nope"}).err.find("there is no option '--nope'"), std::string::npos);
+  EXPECT_NE(place_.run({"x.yaml", "--learning-rate=3"}).err.find("`--set optimizer.learning_rate=VALUE` changes this setting"), std::string::npos);
 }
 
 TEST_F(CommandLine, ValuesOfOptionsAreNoCommands) {

@@ -68,6 +68,16 @@ TEST_F(PluginBuild, AChangedBodyKeepsTheContractAndAChangedStructBreaksIt) {
   EXPECT_NE(refused.out.find("was built for another version"), std::string::npos) << refused.out;
 }
 
+// The flag is of one target, which the probe of the contract does not see.
+TEST_F(PluginBuild, AnotherLayoutOfStringsIsRefused) {
+  ASSERT_EQ(place_.run({"plugins", "new", "mine"}).code, 0);
+  ASSERT_EQ(configure("-DCMAKE_CXX_FLAGS=-D_GLIBCXX_USE_CXX11_ABI=0"), 0) << log();
+  ASSERT_EQ(build(), 0) << log();
+  const Ended refused = check();
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.out.find("was built for another version"), std::string::npos) << refused.out;
+}
+
 // Each of these is part of the boundary and is declared in a different header.
 TEST_F(PluginBuild, EveryDeclarationAtTheBoundaryIsInTheContract) {
   std::ofstream(place_.folder() / "hash.cmake") << "cmake_minimum_required(VERSION 3.25)\n"
@@ -136,6 +146,11 @@ TEST_F(PluginBuild, WithoutNvccOnlyTheCpuIsComputedOn) {
   EXPECT_NE(log().find("Strategies are compiled for CPUs only"), std::string::npos) << log();
   ASSERT_EQ(build(), 0) << log();
   EXPECT_FALSE(has_gpu_code());
+  EXPECT_EQ(check().code, 0) << check().out;
+
+  fs::rename(place_.folder() / "mine/mine.cc", place_.folder() / "mine/mine.cu");
+  edit(place_.folder() / "mine/CMakeLists.txt", "mine.cc", "mine.cu");
+  ASSERT_EQ(build(), 0) << log();
   EXPECT_EQ(check().code, 0) << check().out;
 }
 

@@ -18,6 +18,7 @@
 #include "tests/data/npy_files.h"
 #include "hosts/host_network.h"
 #include "results/weight_sketch.h"
+#include "runtime/checkpoint.h"
 
 namespace mgcompare {
 namespace {
@@ -287,19 +288,19 @@ TEST_F(Hosts, AnInterruptedTrainingContinuesFromItsCheckpointOnAllHosts) {
   ASSERT_EQ(whole.code, 0) << whole.err;
   Program program = start(network, arguments("parts"));
   const std::filesystem::path checkpoints = place_.folder() / "parts/checkpoints";
-  const auto is_written = [&] {
+  const auto written = [&] {
     std::error_code none_yet;
     for (const auto& entry : std::filesystem::directory_iterator(checkpoints, none_yet))
-      if (entry.path().filename().string().find(".tmp") == std::string::npos) return true;
-    return false;
+      if (entry.path().extension() != ".tmp") return entry.path().string();
+    return std::string();
   };
-  for (int round = 0; round < 6000 && !is_written(); ++round) usleep(5'000);
+  for (int round = 0; round < 6000 && written().empty(); ++round) usleep(5'000);
   program.signal(SIGINT);
   const Ended part = program.wait();
   ASSERT_EQ(part.code, 130) << part.err;
-  const Result interrupted = row_named(read_run((place_.folder() / "parts").string()), name).result;
-  EXPECT_EQ(interrupted.status, TrialStatus::interrupted);
-  ASSERT_FALSE(interrupted.epochs.empty());
+  EXPECT_EQ(row_named(read_run((place_.folder() / "parts").string()), name).result.status, TrialStatus::interrupted);
+  const auto before = read_checkpoint(written(), 1 << 26).progress.at("result").get<Result>();
+  ASSERT_FALSE(before.epochs.empty());
   std::vector<std::string> again = arguments("parts");
   again.emplace_back("--resume");
   const Ended resumed = start(network, again).wait();
@@ -307,7 +308,7 @@ TEST_F(Hosts, AnInterruptedTrainingContinuesFromItsCheckpointOnAllHosts) {
   const Result continued = row_named(read_run((place_.folder() / "parts").string()), name).result;
   EXPECT_EQ(continued.weights_hash, row_named(read_run((place_.folder() / "whole").string()), name).result.weights_hash);
   ASSERT_FALSE(continued.epochs.empty());
-  EXPECT_EQ(continued.epochs.front().seconds_training, interrupted.epochs.front().seconds_training) << "it began anew";
+  EXPECT_EQ(continued.epochs.front().seconds_training, before.epochs.front().seconds_training) << "it began anew";
   expect_nothing_left(network, 2);
 }
 

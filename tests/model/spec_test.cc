@@ -201,6 +201,7 @@ TEST(InitialWeights, HaveTheDeviationOfTheirInitializer) {
   EXPECT_NEAR(drawn("uniform", 0.3), 0.3 / std::sqrt(3), 0.005);
   EXPECT_EQ(drawn("zeros", 0), 0);
   EXPECT_NEAR(drawn("he_fan_out", 0), std::sqrt(2.0 / 10), 0.01);
+  EXPECT_NEAR(drawn("fan_in_uniform", 0), std::sqrt(1.0 / 3 / 784), 0.001);
   const NetworkSpec image = mnist({"m", {convolution(64, 5, "he_fan_out"), dense(10)}});
   EXPECT_NEAR(deviation(initial_weights(image, 5), image.parts[0]), std::sqrt(2.0 / (64 * 25)), 0.002);
 }

@@ -87,7 +87,7 @@ TEST(Headline, SaysWhatAChartShows) {
   const Comparison comparison = compare_rows(run);
   EXPECT_EQ(speed_up_headline(comparison), "1.60x at best, by together on 2 CPU cores, batch 128");
   EXPECT_EQ(efficiency_headline(comparison), "80 % at best on 2 CPU cores, by together");
-  EXPECT_EQ(target_headline(comparison), "together on 2 CPU cores, batch 128 is first, after 4.95 s");
+  EXPECT_EQ(target_headline(comparison), "together on 2 CPU cores, batch 128 is first by the median, after 4.95 s");
   EXPECT_EQ(accuracy_headline(comparison), "0.9840 to 0.9850 after the last epoch");
 }
 

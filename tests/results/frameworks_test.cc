@@ -130,7 +130,7 @@ TEST(Frameworks, SayWhatIsMissing) {
   const Comparison comparison = compare_rows(maker.run);
   EXPECT_FALSE(cell_of(comparison, "T pair").baseline) << "the program's baseline is of another framework";
   EXPECT_THAT(framework_answers(comparison), ElementsAre("In Torchlike 2.1 there is no usable row on one device to compare T pair with at batch 128: whether "
-                                                         "several devices pay there is not known"));
+                                                         "several devices pay there is not known; add such a row to `strategies`"));
   EXPECT_THAT(like_pairs(comparison), IsEmpty());
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("whether several devices pay is not known yet: the answer needs a finished row on several devices, and the one-device "
                                                        "baseline of its framework at the same batch"));

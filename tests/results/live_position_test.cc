@@ -38,7 +38,7 @@ TEST(LivePosition, IsASentence) {
   EXPECT_EQ(text_of(Position{}), "before the trial began");
   EXPECT_EQ(text_of({TrialPhase::setup, 0, 0}), "in setup");
   EXPECT_EQ(text_of({TrialPhase::warm_up, 0, 0}), "in warm-up");
-  EXPECT_EQ(text_of({TrialPhase::warm_up, 0, 4}), "in step 4 of the warm-up");
+  EXPECT_EQ(text_of({TrialPhase::warm_up, 0, 4}), "in the warm-up, at batch 4 of an epoch");
   EXPECT_EQ(text_of({TrialPhase::training, 1, 0}), "in epoch 2 (training)");
   EXPECT_EQ(text_of({TrialPhase::training, 0, 20}), "in step 20 of epoch 1 (training)");
   EXPECT_EQ(text_of({TrialPhase::evaluation, 2, 0}), "in evaluation of epoch 3");

@@ -106,6 +106,20 @@ TEST_P(GroupOf, GatherScatterAndAllGatherTakeUnequalCounts) {
   });
 }
 
+TEST_P(GroupOf, PartsMayLieInTheWhole) {
+  spawn(ranks(), [&](Device& device, RankGroup& group) {
+    const Counts counts = rising(group.size());
+    const auto mine = static_cast<std::size_t>(group.rank());
+    const std::size_t begin = mine * (mine - 1) / 2, size = ranks() * (ranks() - 1) / 2;
+    const Array<float> whole = device_array<float>(device, size);
+    const auto own = whole.span().slice({begin, begin + mine});
+    for (std::size_t i = 0; i < size; ++i) whole[i] = static_cast<float>(i + mine);
+    group.reduce_scatter(whole.span(), own, counts);
+    group.all_gather(own, whole.span(), counts);
+    for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(whole[i], static_cast<float>(ranks() * i + size)) << i;
+  });
+}
+
 TEST_P(GroupOf, ReduceScatterGivesEachRankItsPartOfTheSum) {
   spawn(ranks(), [&](Device& device, RankGroup& group) {
     const Counts counts = rising(group.size());

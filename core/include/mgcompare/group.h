@@ -52,7 +52,8 @@ class Group {
   // The same on the root only; other ranks' vectors keep their values.
   template <Addable T> void reduce(Span<T> data, int root);
   template <class T> void broadcast(Span<T> data, int root);
-  // `all` is the ranks' vectors in rank order. It may be empty on ranks other than the root.
+  // `all` is the ranks' vectors in rank order. It may be empty on ranks other than the root. In these calls `mine` may be the rank's own part
+  // of `all`, as when a rank updates its part of the weights; vectors that overlap in another way are undefined behaviour.
   template <class T> void gather(Span<T> mine, Span<std::remove_const_t<T>> all, int root, const Counts& counts = {});
   template <class T> void scatter(Span<T> all, Span<std::remove_const_t<T>> mine, int root, const Counts& counts = {});
   template <class T> void all_gather(Span<T> mine, Span<std::remove_const_t<T>> all, const Counts& counts = {});
@@ -85,7 +86,8 @@ class Group {
   // Not collective; stream-ordered on the caller's device only. To order accesses of several ranks, make them in
   // exclusive() and synchronize the device before it returns. `begin` counts elements of the window. add() adds each
   // element atomically, so that several ranks may add at once. Ranks of other hosts are reached in the same way; a call returns
-  // when the memory there is read or written, up to 0.5 ms after the transfer alone would take.
+  // when the memory there is read or written, after the transfer alone would take by up to a sixteenth of the time without such accesses, at most 1 ms,
+  // or 10 ms if there was none for a second.
   class Peer {
    public:
     Peer(Group& group, int rank) : group_(group), rank_(rank) {}

@@ -109,7 +109,8 @@ class Replica {
   virtual Optimizer& optimizer() = 0;
   // Makes another optimiser of the experiment's kind, for a vector as long as weights() in host memory, or in this
   // device's. Call in Strategy::start; the program keeps its state in checkpoints. If there are such optimisers, their
-  // updates are the trial's count of updates. `plain`: without sgd's momentum. Throws OutOfMemory.
+  // updates are the trial's count of updates. `plain`: without sgd's momentum. Its state is as long as weights(), also
+  // if the strategy updates a part only. Throws OutOfMemory.
   virtual std::unique_ptr<Optimizer> host_optimizer(bool plain = false) = 0;
   virtual std::unique_ptr<Optimizer> device_optimizer(bool plain = false) = 0;
 

@@ -11,7 +11,7 @@ import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
           "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
-          "writes", "fewer_steps", "late", "early"]
+          "writes", "fewer_steps", "late", "early", "large", "between", "loss", "paused"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -40,6 +40,8 @@ def describe(request):
     how = os.environ.get("MGCOMPARE_TEST_DESCRIBE", "")
     if how == "dies":
         sys.exit("no module named nothing: install it")
+    if how == "signal":
+        os.kill(os.getpid(), 11)
     if how == "garbage":
         print("hello", file=answers, flush=True)
     if how == "silent":
@@ -196,6 +198,8 @@ def train(network, request, id, fault):
         samples = order[k * batch:(k + 1) * batch]
         if fault == "skips":
             samples = samples[:max(1, len(samples) // 2)]
+        if fault == "large" and len(samples) > 20:
+            samples = samples[:20]
         if fault == "twice":
             samples = array.array("I", [samples[0]] * len(samples))
         loss += network.step(samples, rate, momentum * 0.5 if fault == "late" and network.steps >= 100 else momentum)
@@ -203,7 +207,7 @@ def train(network, request, id, fault):
         time.sleep(0.001)
     seconds = (time.monotonic() - start) * {"slow_clock": 1.5, "fast_clock": 0.5}.get(fault, 1)
     message = dict(type="epoch_end", id=id, epoch=request["epoch"], seconds=seconds, samples=len(order), steps=len(rates) - (fault == "fewer_steps"),
-                   loss=None if fault == "diverges" else loss / len(order))
+                   loss=None if fault == "diverges" else 1.03 * loss / len(order) if fault == "loss" else loss / len(order))
     if fault in ("garbage", "huge", "other_id", "other_type", "memory", "error"):
         misbehave(fault, id, message)
     send(**message)
@@ -214,6 +218,8 @@ def train(network, request, id, fault):
         with open(trial["data"]["values"]["file"], "r+b") as file:
             file.write(bytes(100))
     weights = array.array("f", network.weights)
+    if fault == "between" and request["epoch"] + 1 < trial["epochs"]:
+        weights[0] += 0.1
     if fault == "short":
         weights = weights[:-1]
     if fault == "infinite":
@@ -222,6 +228,10 @@ def train(network, request, id, fault):
         with open(request["weights"], "wb") as file:
             weights.tofile(file)
     send(type="weights", id=id, epoch=request["epoch"])
+    if fault == "paused":  # as if it trained on while the weights are evaluated
+        end = time.process_time() + float(os.environ["MGCOMPARE_TEST_EPOCH"])
+        while time.process_time() < end:
+            pass
 
 
 def main():
