@@ -47,7 +47,7 @@ Data tiles_of(const Comparison& comparison) {
     tiles.push_back(tile(fmt::format("Cheapest {}", comparison.target_reached ? cost_scope(comparison) : "training"),
                          cost_text(cost_of(comparison, *cheapest.front()).median), title_of(*cheapest.front())));
   }
-  tiles.push_back(tile("Accuracy of the winner",
+  tiles.push_back(tile("Accuracy of the first row",
                        accuracy_text(comparison.cells[comparison.ranking.front()].accuracy.median),
                        title_of(comparison.cells[comparison.ranking.front()])));
   return tiles;

@@ -255,6 +255,12 @@ void add_answers(const Overview& overview, Data& page) {
                                   stopped == 1 ? "was" : "were"));
   }
   const auto info = [](const Comparison& part) -> const RunInfo& { return part.run->info; };
+  std::ptrdiff_t unavailable = 0;
+  for (const Comparison* run : overview.runs())
+    unavailable += std::count_if(run->run->rows.begin(), run->run->rows.end(), [](const Row& row) {
+      return row.state == RowState::finished && row.result.status == TrialStatus::unavailable;
+    });
+  page.set("unavailable", unavailable == 0 ? "" : fmt::format(", {} unavailable on this machine", unavailable));
   page.set("name", all_of(overview, [&](const Comparison& part) { return info(part).name; }));
   page.set("version", all_of(overview, [&](const Comparison& part) { return info(part).program_version; }));
   page.set("model", all_of(overview, network_of));

@@ -83,9 +83,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"segv", "start", "crashed", "SIGSEGV"}, Fault{"segv", "step", "crashed", "SIGSEGV", 60, "cpu:1, cpu:2"},
                     Fault{"abort", "settle", "crashed", "SIGABRT"},
                     Fault{"exit", "step", "crashed", "ended by itself (exit code 0)"},
-                    Fault{"normal exit", "step", "crashed", "ended by itself (exit code 0) in step", 60, "cpu:1, cpu:2"},
+                    Fault{"normal exit", "step", "crashed", "ended by itself (exit code 0) in the warm-up, at batch ", 60, "cpu:1, cpu:2"},
                     Fault{"normal exit", "teardown", "crashed", "ended by itself (exit code 0) in teardown"},
-                    Fault{"quick exit", "step", "crashed", "ended by itself (exit code 3) in step"},
+                    Fault{"quick exit", "step", "crashed", "ended by itself (exit code 3) in the warm-up, at batch "},
                     Fault{"busy", "step", "timeout", "over the limit of 3 s", 3},
                     Fault{"blocked", "start", "timeout", "over the limit of 3 s", 3}),
     [](const auto& info) {

@@ -59,7 +59,7 @@ TEST_F(PluginCommands, ANewPluginIsAFileAndItsBuild) {
   const Ended ended = place_.run({"plugins", "new", "my_idea"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   const std::string source = text_of(place_.folder() / "my_idea" / "my_idea.cc");
-  EXPECT_NE(source.find("MGCOMPARE_STRATEGY(MyIdea, \"my_idea\""), std::string::npos) << source;
+  EXPECT_NE(source.find("MGCOMPARE_STRATEGY(MyIdeaStrategy, \"my_idea\""), std::string::npos) << source;
   EXPECT_TRUE(fs::exists(place_.folder() / "my_idea" / "CMakeLists.txt"));
   EXPECT_EQ(place_.run({"plugins", "new", "my_idea"}).code, 2) << "nothing is overwritten";
   const std::size_t begin = ended.err.find("cmake -S");
