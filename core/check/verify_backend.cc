@@ -11,6 +11,7 @@
 #include "backends/backend_probe.h"
 #include "check/observed_strategy.h"
 #include "check/reference.h"
+#include "check/verify_size.h"
 #include "check/weight_difference.h"
 #include "plan/backend_rows.h"
 #include "plan/trait_texts.h"
@@ -117,7 +118,7 @@ class Check {
   // A backend may compute large batches in another way: the largest, the smallest, and one between, of those that the others do not have.
   std::vector<Length> with_own_batches(std::size_t devices) const {
     const std::size_t most = std::min(of_.quick ? kLargestBatchQuick : kLargestBatch, of_.dataset.train.samples / (kFullSteps + 1));
-    std::set<std::size_t> batches;
+    Sizes batches;
     const auto add = [&](const ScalingConfig& scaling) {
       for (const std::size_t batch : scaling.batch) batches.insert(std::min(most, scaling.mode == ScalingMode::weak ? batch * devices : batch));
     };
@@ -126,12 +127,8 @@ class Check {
       if (variant.config) add(variant.config->scaling);
     std::erase_if(batches, [&](std::size_t batch) { return batch <= brief().batch; });
     std::vector<Length> lengths;
-    const std::vector<std::size_t> all(batches.rbegin(), batches.rend());
-    const std::size_t count = of_.quick ? std::min<std::size_t>(all.size(), 1) : std::min(all.size(), kMostBatches);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t batch = all[count == 1 ? 0 : i * (all.size() - 1) / (count - 1)];
+    for (const std::size_t batch : chosen(batches, of_.quick ? 1 : kMostBatches))
       lengths.push_back({kEqualsOwn, kOwnEpochs, batch, kFullSteps * batch + batch / kLastStep});
-    }
     return lengths;
   }
 

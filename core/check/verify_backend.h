@@ -1,8 +1,8 @@
 #pragma once
 
-// Checks that a backend trains what the program trains: some steps, hundreds, some with the config's batches, and its schedule, in fp32 on a smooth network, and one
-// step on the network as it is. Its
-// weights, statistics and losses after each epoch are compared with those of one device. For workers only.
+// Checks that a backend trains what the program trains, in fp32: on a smooth network some steps, hundreds, some with the config's batches, and its
+// schedule; one step on the network as it is. Its weights, statistics and losses after each epoch are compared with those of one device. For workers
+// only.
 
 #include <functional>
 #include <string>

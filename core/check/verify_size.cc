@@ -1,8 +1,6 @@
 #include "check/verify_size.h"
 
 #include <algorithm>
-#include <functional>
-#include <set>
 
 #include <fmt/core.h>
 
@@ -24,10 +22,8 @@ constexpr std::size_t kShareOfSchedule = 4, kMostEpochs = 60, kMostEpochsQuick =
 // Of the shares of a training with many steps: small, some of them empty in the last step of an epoch.
 constexpr std::size_t kSmallShare = 2;
 
-using Shares = std::set<std::size_t, std::greater<>>;
-
 // On several devices.
-void add_shares(Shares& shares, const ScalingConfig& scaling) {
+void add_shares(Sizes& shares, const ScalingConfig& scaling) {
   std::set<std::size_t> counts;
   if (scaling.automatic) counts.insert(2);
   for (const DevicesConfig& asked : scaling.devices)
@@ -38,19 +34,10 @@ void add_shares(Shares& shares, const ScalingConfig& scaling) {
     for (const std::size_t batch : scaling.batch) shares.insert(divided_up(batch, count * scaling.ranks_per_device));
 }
 
-// At most `most` of them: the largest, the smallest, and some between.
-std::vector<std::size_t> chosen(const Shares& shares, std::size_t most) {
-  const std::vector<std::size_t> all(shares.begin(), shares.end());
-  if (all.size() <= most) return all;
-  std::vector<std::size_t> some;
-  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
-  return some;
-}
-
 // That the other trainings do not have, from the largest on.
 std::vector<std::size_t> large_shares(const VerifyScope& scope, const Config& config, std::size_t samples, bool quick) {
   const auto ranks = static_cast<std::size_t>(scope.ranks.front());
-  Shares own, shares;
+  Sizes own, shares;
   add_shares(own, config.scaling);
   for (const VariantConfig& variant : config.variants)
     if (variant.config) add_shares(own, variant.config->scaling);
@@ -71,6 +58,15 @@ VerifyScope scope_with(const VerifyScope& scope, std::size_t samples, VerifyLeng
 }
 
 }  // namespace
+
+std::vector<std::size_t> chosen(const Sizes& sizes, std::size_t most) {
+  const std::vector<std::size_t> all(sizes.begin(), sizes.end());
+  if (all.size() <= most) return all;
+  if (most == 1) return {all.front()};
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
+  return some;
+}
 
 std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config, std::size_t samples, bool quick) {
   std::vector<VerifySize> sizes;

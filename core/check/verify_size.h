@@ -3,6 +3,8 @@
 // Trainings of verify() of other sizes: a fault may need larger shares, or more steps, than the others have.
 
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,11 @@
 #include "config/config.h"
 
 namespace mgcompare {
+
+// From the largest on.
+using Sizes = std::set<std::size_t, std::greater<>>;
+// At most `most` of them: the largest, the smallest if there is a second one, and some between.
+std::vector<std::size_t> chosen(const Sizes& sizes, std::size_t most);
 
 // Exact strategies are compared with one device in trainings of this size, too, on the first number of ranks.
 struct VerifySize {

@@ -61,7 +61,7 @@ std::vector<std::string> names_of_commands(const CLI::App& app) {
 
 // "there is no option '--epochs'; `--set epochs=VALUE` changes this setting"
 std::string no_option_text(const std::string& word) {
-  std::string key = word.substr(word.find_first_not_of('-') == word.npos ? word.size() : word.find_first_not_of('-'));
+  std::string key = word.substr(std::min(word.find_first_not_of('-'), word.size()));
   key = key.substr(0, key.find('='));
   std::replace(key.begin(), key.end(), '-', '_');
   const std::vector<std::string> keys = all_names();

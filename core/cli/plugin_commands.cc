@@ -106,7 +106,7 @@ find_package(mgcompare REQUIRED)
 mgcompare_add_strategy({0} {0}.cc CUDA)
 )"};
 
-// "my_strategy" -> "MyStrategy", "tower" -> "TowerStrategy". Without the suffix it might be a class of the SDK, such as Batch.
+// "my_strategy" -> "MyStrategy", "group" -> "GroupStrategy". Without the suffix it might be a class of the SDK, such as Group.
 std::string class_name(std::string_view name) {
   std::string result;
   bool upper = true;

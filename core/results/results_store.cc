@@ -178,8 +178,7 @@ static std::string change_since(const Row& row, const Trial& trial) {
   if (!row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256) return "the plugin has been built again since";
   if (!row.result.versions.empty() && !trial.versions.empty() && row.result.versions != trial.versions)
     return "its framework has other versions now";
-  if (row.state == RowState::finished && row.result.status == TrialStatus::unavailable && trial.unavailable.empty())
-    return "it was unavailable and is not now";
+  if (row.result.status == TrialStatus::unavailable && trial.unavailable.empty()) return "it was unavailable and is not now";
   return "";
 }
 
