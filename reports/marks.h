@@ -51,9 +51,9 @@ inline constexpr double kStandstillShare = 0.01;
 inline constexpr double kBusyThreads = 0.2, kBusyShare = 0.1, kLeastBusySeconds = 0.01;
 
 // By how much the clock of a backend may differ from the program's: a share of an epoch, and seconds by which messages are late. One
-// message may be late by some time slices on a busy machine; at the lower quartile of three epochs or more it was late by less than 0.6 ms there, and
+// message may be late by a time slice on a busy machine; at the lower quartile of three epochs or more it was late by less than 0.6 ms there, and
 // by 0.2 ms beside GPUs.
-inline constexpr double kClockShare = 0.05, kClockSeconds = 0.05, kUsualClockSeconds = 0.001;
+inline constexpr double kClockShare = 0.05, kClockSeconds = 0.02, kUsualClockSeconds = 0.001;
 inline constexpr std::size_t kLeastClockEpochs = 3;
 // How long a backend may work on an epoch outside of the training: it reads the order and writes the weights; while they are evaluated its
 // processor time counts. More is a mark if it is also

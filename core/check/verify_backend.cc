@@ -216,11 +216,14 @@ class Check {
       const Course expected = reference(trial, dataset, numerics);
       const NetworkSpec spec = make_spec(trial.config.model, dataset.spec, trial.config.optimizer.decay_biases);
       // A run evaluates the weights of every epoch.
-      Largest<double> weights;
+      double difference = 0;  // after the first epoch in which it is beyond the limit, or the last one
+      std::size_t epochs = 0;
       Largest<StatisticsGap> statistics;
       const auto settled = [&](std::size_t epoch, const BackendWeights& model) {
-        const double difference = largest_difference(expected.models.at(epoch).weights, model.parameters);
-        weights.add(difference, difference, epoch);
+        if (difference <= kBackendLimit) {
+          difference = largest_difference(expected.models.at(epoch).weights, model.parameters);
+          epochs = epoch + 1;
+        }
         const StatisticsGap gap = statistics_gap(spec, expected.models[epoch].buffers, model.buffers);
         statistics.add(gap, gap.gap, epoch);
       };
@@ -230,12 +233,12 @@ class Check {
                                            listener_.position != nullptr ? *listener_.position : unwanted, of_.stop, nullptr, settled});
       // Weights that are promised to be approximate may differ; the distance is printed.
       const Verdict beyond = summary.traits.promise == Traits::Promise::exact ? Verdict::failed : Verdict::printed;
-      const auto judge = [&](const char* check, const std::string& figure, double difference, double limit) {
-        listener_.found({difference <= limit ? Verdict::passed : beyond, of_.strategy.label, check, optimizer, devices, figure, difference, limit});
+      const auto judge = [&](const char* check, const std::string& figure, double size, double limit) {
+        listener_.found({size <= limit ? Verdict::passed : beyond, of_.strategy.label, check, optimizer, devices, figure, size, limit});
       };
-      judge(length.check, fmt::format("batch {}: {}", length.batch, difference_text(weights.size, kBackendLimit, (weights.epoch + 1) * length.steps_per_epoch())),
-            weights.size, kBackendLimit);
-      if (!(weights.size <= kBackendLimit)) return;  // the others follow from it
+      judge(length.check, fmt::format("batch {}: {}", length.batch, difference_text(difference, kBackendLimit, epochs * length.steps_per_epoch())), difference,
+            kBackendLimit);
+      if (difference > kBackendLimit) return;  // the others follow from it
       if (!statistics.figure.layer.empty())
         judge(kStatistics, fmt::format("those of {} differ by {:.1e} of their size after epoch {}, limit {:.0e}", statistics.figure.layer, statistics.size,
                                        statistics.epoch + 1, kStatisticsLimit), statistics.size, kStatisticsLimit);
