@@ -73,7 +73,7 @@ void mark(Cell& cell, const PromiseChecks& promises) {
     if (check.state == PromiseState::broken && (cell.promise.state != PromiseState::broken || check.epoch < cell.promise.epoch))
       cell.promise = check;
     else if (check.state == PromiseState::unchecked && (cell.promise.state == PromiseState::none ||
-                                                        (check.is_unstable && cell.promise.state != PromiseState::broken)))
+                                                        (check.is_doubtful && cell.promise.state != PromiseState::broken)))
       cell.promise = check;
     for (const Mark& mark : marks_of(*row, check)) {
       too_short += mark.kind == MarkKind::too_short ? 1 : 0;
@@ -83,7 +83,7 @@ void mark(Cell& cell, const PromiseChecks& promises) {
     }
   }
   // A reference has one seed only: then the other repeats cannot be compared.
-  if (some_kept && cell.promise.state != PromiseState::broken && !cell.promise.is_unstable) {
+  if (some_kept && cell.promise.state != PromiseState::broken && !cell.promise.is_doubtful) {
     cell.promise = {PromiseState::kept};
     std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::unchecked_promise; });
   }

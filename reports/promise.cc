@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,9 @@ double distance_of(const std::string& one, const std::string& other) {
   return distance && norm && *norm > 0 ? *distance / *norm : std::numeric_limits<double>::quiet_NaN();
 }
 
+// No number: the weights have infinite or undefined elements, and the baseline's do not.
+double or_infinite(double departure) { return std::isnan(departure) ? std::numeric_limits<double>::infinity() : departure; }
+
 // The loss of later epochs can be close to zero, and is then no scale.
 double departure_of_loss(const EpochResult& one, const EpochResult& other, double first_loss) {
   return first_loss > 0 ? std::abs(one.loss - other.loss) / first_loss : std::numeric_limits<double>::quiet_NaN();
@@ -42,8 +46,10 @@ bool rises(std::span<const EpochResult> epochs) {
   return false;
 }
 
-bool is_smooth(const ModelConfig& model) {
-  return std::none_of(model.layers.begin(), model.layers.end(), [](const LayerConfig& layer) {
+// Whether rounding grows steadily, and does not leap: there are no kinks, and no division by small gradients.
+bool is_smooth(const Config& config) {
+  const std::vector<LayerConfig>& layers = config.model.layers;
+  return config.optimizer.kind == OptimizerKind::sgd && std::none_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
     return layer.type == LayerType::relu || layer.type == LayerType::max_pool;
   });
 }
@@ -82,6 +88,14 @@ bool promises_baseline(const Row& row) {
          !is_baseline_row(row);
 }
 
+PromiseChecks::Departure PromiseChecks::Reference::one_later(std::size_t epoch) const {
+  if (epoch + 1 < control.size()) return control[epoch + 1];
+  const Departure& last = control[epoch];
+  const double before = std::max(epoch == 0 ? 0 : control[epoch - 1].weights, kFirstDeparture);
+  const double growth = std::clamp(last.weights / before, 1.0, kMostGrowth);
+  return {growth * last.weights, growth * last.statistics, growth * last.loss};
+}
+
 PromiseChecks::PromiseChecks(const Run& run) {
   for (const Row& row : run.rows) {
     const bool is_reference = row.trial.reference && !row.trial.control;
@@ -93,17 +107,21 @@ PromiseChecks::PromiseChecks(const Run& run) {
   // Without a control nothing is judged, so reruns come after it.
   for (const Row& row : run.rows)
     if (row.trial.bracket > 0 && is_baseline_row(row)) add_rerun(row);
-  // Only of rows of which a repeat is unstable: of() asks for no others.
-  std::set<std::string> unstable;
-  for (const Row& row : run.rows)
-    if (promises_baseline(row) && rises(row.result.epochs)) unstable.insert(row_name(row.trial));
+  // Only of rows of which a repeat is doubtful: of() asks for no others.
+  std::vector<std::pair<const Row*, PromiseCheck>> checks;
+  std::set<std::string> doubtful;
   for (const Row& row : run.rows) {
-    if (unstable.empty() || !unstable.contains(row_name(row.trial))) continue;
-    const PromiseState state = check(row).state;
-    if (state != PromiseState::kept && state != PromiseState::broken) continue;
-    Repeats& repeats = repeats_[row_name(row.trial)];
+    if (!promises_baseline(row)) continue;
+    checks.emplace_back(&row, check(row));
+    if (checks.back().second.is_doubtful) doubtful.insert(row_name(row.trial));
+  }
+  if (doubtful.empty()) return;
+  for (const auto& [row, check] : checks) {
+    const bool is_judged = check.state == PromiseState::kept || check.state == PromiseState::broken;
+    if (!is_judged || !doubtful.contains(row_name(row->trial))) continue;
+    Repeats& repeats = repeats_[row_name(row->trial)];
     ++repeats.judged;
-    if (state == PromiseState::broken) ++repeats.broken;
+    if (check.state == PromiseState::broken) ++repeats.broken;
   }
 }
 
@@ -127,13 +145,13 @@ void PromiseChecks::add_rerun(const Row& row) {
 
 PromiseCheck PromiseChecks::of(const Row& row) const {
   const PromiseCheck alone = check(row);
-  if (!alone.is_unstable) return alone;
+  if (!alone.is_doubtful) return alone;
   const Repeats& repeats = repeats_.at(row_name(row.trial));
   if (repeats.broken > 1 && 2 * repeats.broken > repeats.judged) return alone;
   return {.state = PromiseState::unchecked,
-          .what = fmt::format("after a rise of the loss, {} of {} repeats depart{} from the baseline, which rounding can cause", repeats.broken,
-                              repeats.judged, repeats.broken == 1 ? "s" : ""),
-          .is_unstable = true};
+          .what = fmt::format("{} of {} repeats depart{} from the baseline, which rounding can cause", repeats.broken, repeats.judged,
+                              repeats.broken == 1 ? "s" : ""),
+          .is_doubtful = true};
 }
 
 PromiseCheck PromiseChecks::check(const Row& row) const {
@@ -151,7 +169,7 @@ PromiseCheck PromiseChecks::check(const Row& row) const {
   check.what = "no control of its baseline was completed";
   const std::size_t epochs = std::min({mine.size(), its.size(), known.control.size()});
   double weights_before = 0;
-  const double floor_of_weights = is_smooth(row.config->model) ? kDepartureOfSmoothWeights : kDepartureOfWeights;
+  const bool smooth = is_smooth(*row.config);
   for (std::size_t i = 0; i < epochs; ++i) {
     const double weights = distance_of(mine[i].sketch, its[i].sketch);
     const double statistics = distance_of(mine[i].statistics_sketch, its[i].statistics_sketch);
@@ -162,20 +180,22 @@ PromiseCheck PromiseChecks::check(const Row& row) const {
       check.what = has_sketches ? "rounding decides this training" : "its results are of an older version";
     const bool is_decided_by_rounding = known.control[i].loss > kDepartureOfLoss || its[i].loss > its.front().loss || rises({its.data(), i + 1});
     if (is_decided_by_rounding || !has_sketches) return check;
-    const double factor = known.control[i].weights > kGrowingDeparture ? kFactorOfGrowing : kDepartureFactor;
-    const double bound_of_weights = factor * known.control[i].weights + floor_of_weights;
-    const double bound_of_statistics = factor * known.control[i].statistics + floor_of_weights;
-    const double bound_of_loss = kDepartureFactor * known.control[i].loss + kDepartureOfLoss;
-    const bool is_unstable = rises({mine.data(), i + 1});
-    // Not finite: the weights have infinite or undefined elements, and the baseline's do not.
-    if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights, is_unstable};
-    if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss, is_unstable};
-    if (statistics > bound_of_statistics) return {PromiseState::broken, i + 1, "statistics", statistics, bound_of_statistics, is_unstable};
-    const double within = departure_within(mine[i], its[i]);
-    const double bound_within = kDepartureFactorWithin * std::max(weights, weights_before) + kDepartureOfSmoothWeights;
-    if (!(within <= bound_within)) return {PromiseState::broken, i + 1, "weights within the epoch", within, bound_within, is_unstable};
+    const Departure control = known.one_later(i);
+    const double floor_of_weights = smooth && control.weights <= kGrownDeparture ? kDepartureOfSmoothWeights : kDepartureOfWeights;
+    const std::tuple<const char*, double, double> departures[] = {
+        {"weights", or_infinite(weights), kDepartureFactor * control.weights + floor_of_weights},
+        {"loss", loss, kDepartureFactor * control.loss + kDepartureOfLoss},
+        {"statistics", statistics, kDepartureFactor * control.statistics + floor_of_weights},
+        {"weights within the epoch", or_infinite(departure_within(mine[i], its[i])),
+         kDepartureFactorWithin * std::max(weights, weights_before) + kDepartureOfSmoothWeights}};
+    for (const auto& [what, departure, bound] : departures) {
+      if (!(departure > bound)) continue;
+      const PromiseCheck found{PromiseState::broken, i + 1, what, departure, bound, departure <= kDoubtfulFactor * bound || rises({mine.data(), i + 1})};
+      if (!found.is_doubtful) return found;
+      if (check.state != PromiseState::broken) check = found;
+    }
     weights_before = weights;
-    check = {PromiseState::kept};
+    if (check.state != PromiseState::broken) check = {PromiseState::kept};
   }
   return check;
 }
