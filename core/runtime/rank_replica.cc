@@ -49,10 +49,10 @@ RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::
   return result;
 }
 
-// An optimiser whose calls count for Phase::optimizer.
+// An optimiser whose calls are counted, and are part of Phase::optimizer.
 class TimedOptimizer : public Optimizer {
  public:
-  explicit TimedOptimizer(Optimizer& optimizer) : optimizer_(optimizer) {}
+  TimedOptimizer(Optimizer& optimizer, std::atomic<std::uint64_t>& calls) : optimizer_(optimizer), calls_(calls) {}
   std::vector<Vec> state() override { return optimizer_.state(); }
   void reset() override { optimizer_.reset(); }
   void advance() override {
@@ -61,11 +61,13 @@ class TimedOptimizer : public Optimizer {
   }
   void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
     const StepClock::PhaseScope in(Phase::optimizer);
+    ++calls_;
     optimizer_.apply(weights, gradients, range, batch, rate_scale);
   }
 
  private:
   Optimizer& optimizer_;
+  std::atomic<std::uint64_t>& calls_;
 };
 
 }  // namespace
@@ -79,9 +81,8 @@ class RankReplica::StrategyOptimizer {
   class Handle : public TimedOptimizer {
    public:
     explicit Handle(std::shared_ptr<StrategyOptimizer> shared)
-        : TimedOptimizer(*shared->optimizer_), shared_(std::move(shared)) {}
+        : TimedOptimizer(*shared->optimizer_, shared->calls_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
-      ++shared_->calls_;
       if (!shared_->applied_.empty()) shared_->audit(gradients, range, rate_scale);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
@@ -115,7 +116,7 @@ class RankReplica::StrategyOptimizer {
 RankReplica::RankReplica(const ReplicaParts& parts)
     : parts_(parts), device_(*parts.device),
       optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)),
-      shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_)),
+      shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_, updates_made_)),
       // Allocated here: an allocation in the first step could wait for a collective that waits for this rank.
       dlogits_(*parts.device, parts.largest_batch * parts.network->outputs()) {
   if (!parts_.audit) return;
@@ -154,7 +155,15 @@ Ready RankReplica::timed(const Ready& ready) {
   };
 }
 
+// Dropout and the augmentation of samples depend on it.
+void RankReplica::expect_own_epoch(const Batch& batch) const {
+  if (!batch_ || batch.epoch() == batch_->epoch()) return;
+  throw Error(fmt::format("a pass in epoch {} got a batch of epoch {}, whose samples are augmented and dropped out otherwise: give it that of the step",
+                          batch_->epoch() + 1, batch.epoch() + 1));
+}
+
 void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
+  expect_own_epoch(batch);
   const StepClock::PhaseScope in(Phase::compute);
   before_backward();
   learned_.passed += batch.size();
@@ -205,6 +214,7 @@ std::size_t RankReplica::inputs() const {
 }
 
 void RankReplica::read(const Batch& batch, Vec to) {
+  expect_own_epoch(batch);
   const StepClock::PhaseScope in(Phase::input);
   if (to.size() != batch.size() * inputs()) {
     throw Error(fmt::format("read() got room for {} values, and {} samples have {} each: give it {}", to.size(), batch.size(), inputs(),
@@ -214,6 +224,7 @@ void RankReplica::read(const Batch& batch, Vec to) {
 }
 
 Vec RankReplica::pass_forward(const Batch& batch, ConstVec inputs) {
+  expect_own_epoch(batch);
   StepClock::PhaseScope in(Phase::compute);
   forward_begin_ = batch.begin(), forward_size_ = batch.size();
   const double reading = parts_.feed->seconds();
@@ -243,6 +254,12 @@ std::uint64_t RankReplica::calls() const {
   return calls;
 }
 
+std::uint64_t RankReplica::work() const {
+  std::uint64_t work = learned_.passed + learned_.computed + updates_made_;
+  for (const auto& optimizer : optimizers_) work += optimizer->calls();
+  return work;
+}
+
 // The pass overwrites the last gradient. A strategy that asked for gradients() in the step of that pass may have read it by
 // itself.
 void RankReplica::before_backward() {
@@ -264,6 +281,7 @@ void RankReplica::after_backward(std::size_t begin, std::size_t size, bool was_s
 
 void RankReplica::update(Range range) {
   ++updates_asked_;
+  ++updates_made_;
   const StepClock::PhaseScope in(Phase::optimizer);
   if (!updated_in_step_) optimizer_->advance();
   updated_in_step_ = true;

@@ -2,6 +2,7 @@
 
 // Implements Replica for one rank: its network, data and optimiser, and the counters of what the strategy did.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -113,6 +114,8 @@ class RankReplica : public Replica {
   // Since the last reset_learned().
   const LearnedSamples& learned() const { return learned_; }
   void reset_learned() { learned_ = {}; }
+  // Grows with each pass and each update, also of optimisers that the strategy asked for.
+  std::uint64_t work() const;
   // In an audit: the sums of all gradients that backward passes computed, and of all that optimisers applied, in double.
   const std::vector<double>& pushed() const { return pushed_; }
   std::vector<double> applied() const;
@@ -128,6 +131,8 @@ class RankReplica : public Replica {
   static Ready timed(const Ready& ready);
   void pass(const Batch& batch, const Ready& ready, Scale scale);
   Vec pass_forward(const Batch& batch, ConstVec inputs = {});  // inputs: see Pass
+  // Throws Error if the batch is of another epoch than the step.
+  void expect_own_epoch(const Batch& batch) const;
   void before_backward();
   // `begin`, `size`: the samples of the pass.
   void after_backward(std::size_t begin, std::size_t size, bool was_shown);
@@ -141,6 +146,7 @@ class RankReplica : public Replica {
 
   ReplicaParts parts_;
   MeteredDevice device_;
+  std::atomic<std::uint64_t> updates_made_ = 0;  // of optimizer(); before shown_optimizer_, which counts there
   std::unique_ptr<Optimizer> optimizer_, shown_optimizer_;
   std::vector<std::shared_ptr<StrategyOptimizer>> optimizers_;
   std::optional<Batch> batch_;

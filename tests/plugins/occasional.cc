@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,8 +55,13 @@ class Occasional : public Strategy {
                              "knows one network",        // as with adagrad, where the weights are not as many as in the first training
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
+                             "keeps the first epoch",    // passes get batches as in the first epoch
+                             "passes in settle",         // settle() passes the last batch again
+                             "updates in settle",        // settle() returns a copy with one more update
+                             "counts to 256",            // scales gradients by a count of steps, which it saves in one byte
                              "computes losses twice"})),  // honest
         in_rank_order_(options.flag("in_rank_order", false, "promises sums in rank order, which all_reduce() makes on CPUs")),
+        approximate_(options.flag("approximate", false, "promises approximate weights in place of exact ones")),
         has_adagrad_(facts.optimizer == "adagrad"),
         has_adam_(facts.optimizer == "adam"),
         is_ordered_(facts.ordered),
@@ -64,7 +71,7 @@ class Occasional : public Strategy {
 
   Traits traits() const override {
     Traits traits;
-    traits.promise = Traits::Promise::exact;
+    traits.promise = approximate_ ? Traits::Promise::approximate : Traits::Promise::exact;
     traits.in_rank_order = in_rank_order_;
     traits.devices = {DeviceKind::cpu};
     traits.one_host = how_.starts_with("uncounted");
@@ -77,10 +84,13 @@ class Occasional : public Strategy {
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
     epoch_ = batch.epoch();
-    compute(replica, group, batch);
+    last_ = batch;
+    compute(replica, group, how_ == "keeps the first epoch" ? of_first_epoch(batch, group) : batch);
     exchange(replica.gradients(), group);
     if (scales(batch, group))
       for (float& gradient : replica.gradients()) gradient *= how_ == "doubles large shares with adam" ? 2 : how_.starts_with("drops") ? 0 : 1.01f;
+    if (how_ == "counts to 256" && steps_++ != batch.epoch() * steps_per_epoch_ + batch.step())
+      for (float& gradient : replica.gradients()) gradient *= 1.01f;
     follow_rate(replica, batch.learning_rate());
     update(replica);
   }
@@ -88,13 +98,27 @@ class Occasional : public Strategy {
   Vec settle(Replica& replica, Group& group) override {
     copy(replica.device(), own_.span(), replica.weights());
     const Vec settled = own_.span();
+    if (how_ == "passes in settle") replica.forward(*last_);
+    if (how_ == "updates in settle") replica.optimizer().update(settled, replica.gradients(), *last_);
     if (epoch_ == 0 && how_ == "settles larger first")
       for (float& weight : settled) weight *= 1.2f;
     if (epoch_ == 0 && how_ == "settles apart first") settled[0] += 1e-3f * static_cast<float>(group.rank());
     return settled;
   }
 
+  void save(Archive& archive) override { archive.put_value("steps", static_cast<std::uint8_t>(steps_)); }
+  void restore(Archive& archive) override {
+    std::uint8_t steps = 0;
+    archive.get_value("steps", steps);
+    steps_ = steps;
+  }
+
  private:
+  static Batch of_first_epoch(const Batch& batch, const Group& group) {
+    const auto rank = static_cast<std::size_t>(group.rank()), ranks = static_cast<std::size_t>(group.size());
+    return Batch({0, batch.step(), batch.whole().begin(), batch.global_size(), rank, ranks, batch.learning_rate()}, batch.sample_shape());
+  }
+
   bool scales(const Batch& batch, const Group& group) const {
     const std::size_t step = batch.epoch() * steps_per_epoch_ + batch.step();
     const bool is_large = batch.global_size() > 40 * static_cast<std::size_t>(group.size());
@@ -190,10 +214,11 @@ class Occasional : public Strategy {
   }
 
   const std::string how_;
-  const bool in_rank_order_, has_adagrad_, has_adam_, is_ordered_;
+  const bool in_rank_order_, approximate_, has_adagrad_, has_adam_, is_ordered_;
   const std::size_t epochs_, steps_per_epoch_, global_batch_;
   Array<float> own_;
-  std::size_t epoch_ = 0;
+  std::optional<Batch> last_;
+  std::size_t epoch_ = 0, steps_ = 0;
   double rate_ = 0, largest_rate_ = 0;  // the last one, and the largest so far
 };
 

@@ -153,6 +153,26 @@ TEST_F(Promises, SettleLeavesTheLiveWeightsAlone) {
   EXPECT_EQ(add(liar("settle scales weights", 1)).result.epochs.front().ranks_moved, 1u);
 }
 
+TEST_F(Promises, PassesAndUpdatesInSettleFailTheTrial) {
+  for (const char* how : {"passes in settle", "updates in settle"}) {
+    try {
+      add(occasional(how, 2));
+      ADD_FAILURE() << how;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("settle() ran passes or updates")) << how;
+    }
+  }
+}
+
+TEST_F(Promises, BatchesOfOtherEpochsFailTheTrial) {
+  try {
+    add(occasional("keeps the first epoch", 2));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("a pass in epoch 2 got a batch of epoch 1")) << error.what();
+  }
+}
+
 TEST_F(Promises, ShippedStrategiesEndTogetherAndSettleQuietly) {
   for (const char* plugin : {"replicated", "data_parallel", "sharded_server", "tower", "local_sgd", "bmuf", "async_sgd", "easgd", "onebit",
                              "top_k", "power_sgd", "independent", "serial"})
