@@ -131,7 +131,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.config = config_;
   trial.config.epochs = of.all_epochs > 0 ? of.all_epochs : extent.epochs;
   trial.config.deterministic = !of.in_real_time;
-  trial.config.checkpoint_epochs = of.saves || of.resumes ? 1 : 0;
+  trial.config.checkpoint_epochs = of.saves || of.resumes ? scope_.resumes_late ? extent.checkpoints[0] : 1 : 0;
   trial.config.measure.warm_up_steps = of.warms_up ? kWarmUpSteps : 0;
   trial.config.optimizer = optimizer_of(of.optimizer, config_.optimizer);
   if (scope_.has_own_schedule) {
@@ -270,7 +270,8 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
     request.files = {.checkpoint = folder_ + "/checkpoint"};
     std::filesystem::remove(request.files.checkpoint);
     const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
-    if (is_lockstep) checkpoints.assign(std::begin(extent.checkpoints), std::end(extent.checkpoints));
+    if (scope_.resumes_late) checkpoints = {extent.checkpoints[0]};
+    else if (is_lockstep) checkpoints.assign(std::begin(extent.checkpoints), std::end(extent.checkpoints));
     else checkpoints = {1};
   }
   std::optional<Observation> earlier;  // than the last checkpoint, in lockstep

@@ -100,6 +100,8 @@ class Trainings {
   std::string refused_hosts(const TrainingCase& of, const Traits& traits) const;
   // For another process: what this training ends with, and its first checkpoint, as files in the folder. One of each row.
   void keep(const TrainingCase& of);
+  // How the last training of run() with `of.saves` ends, if its last checkpoint is resumed with static variables of its own.
+  TrainingOutcome resume_saved(const TrainingCase& of);
   // What keep() of another process kept: the weights of all ranks, and how the training ends if its checkpoint is resumed here.
   std::vector<std::vector<float>> kept_weights(const TrainingCase& of) const;
   TrainingOutcome resume_kept(const TrainingCase& of);
@@ -148,6 +150,7 @@ class Trainings {
   void run_part(TrainingRequest request, std::size_t epochs, bool free_pace, std::size_t hosts = 1);
   Leave leave_of_hosts(const TrainingCase& of) const;
   void add_usage(const Observation& seen, double others, const Footprint& before);
+  TrainingOutcome resume(const TrainingCase& of, const std::string& checkpoint, const std::string& plugin);
   // The file in the folder that keep() writes: "weights" or "checkpoint".
   std::string kept_file(const TrainingCase& of, std::string_view what) const;
   std::string file_of(const StrategyConfig& strategy) const;

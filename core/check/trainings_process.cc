@@ -43,17 +43,23 @@ std::vector<std::vector<float>> Trainings::kept_weights(const TrainingCase& of) 
 }
 
 TrainingOutcome Trainings::resume_kept(const TrainingCase& of) {
-  if (listener_.training) listener_.training(of.optimizer, of.ranks);
-  StrategyOptions options(of.strategy.options);
   TrainingCase saving = of;
   saving.saves = true;
-  const Trial trial = planned_trial_of(saving, traits(of, options));
+  return resume(saving, kept_file(of, "checkpoint"), file_of(of.strategy));
+}
+
+TrainingOutcome Trainings::resume_saved(const TrainingCase& of) { return resume(of, folder_ + "/saved", copy_of(of.strategy)); }
+
+TrainingOutcome Trainings::resume(const TrainingCase& of, const std::string& checkpoint, const std::string& plugin) {
+  if (listener_.training) listener_.training(of.optimizer, of.ranks);
+  StrategyOptions options(of.strategy.options);
+  const Trial trial = planned_trial_of(of, traits(of, options));
   TrainingRequest request = request_of(of, trial);
   Observation seen(static_cast<std::size_t>(of.ranks));
-  request.make = [&](Options& own, const Facts& facts) { return observed(make_strategy(file_of(of.strategy), own, facts), {}, seen); };
-  request.files = {.checkpoint = kept_file(of, "checkpoint"), .resume = true};
+  request.make = [&](Options& own, const Facts& facts) { return observed(make_strategy(plugin, own, facts), {}, seen); };
+  request.files = {.checkpoint = checkpoint, .resume = true};
   TrainingOutcome outcome = train(request);
-  if (seen.ranks[0].first_epoch == 0) throw Error("its checkpoint was not resumed in another process");
+  if (seen.ranks[0].first_epoch == 0) throw Error("its checkpoint was not resumed");
   return outcome;
 }
 

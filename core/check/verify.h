@@ -76,6 +76,8 @@ class Verification {
   Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
   ObservedTraining compare_epochs(TrainingCase of, const Expectation& expected);
   void check_fitted(TrainingCase of, const Traits& traits);
+  // That a long training which is resumed from its last checkpoint ends as it does without.
+  void check_resumed(TrainingCase of, const std::string& what);
   // Whether one device departs from itself, with another order of summation, so far that nothing can be judged.
   bool rounding_decides(const TrainingCase& of);
   // With one device; with local batch normalisation and sums in rank order, with one rank that accumulates the shares.

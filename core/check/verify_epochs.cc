@@ -17,6 +17,7 @@ using Verdict = VerifyFinding::Verdict;
 
 constexpr char kEveryEpoch[] = "settle() returns the same weights as one device after each epoch";
 constexpr char kWithinEpochs[] = "settle() returns the same weights as one device within epochs";
+constexpr char kResumesLate[] = "interrupted and resumed, it ends with the same weights ";
 constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
 
 // Of statistics, relative to their size. It is ten times what weights within their limits change, and more only where the control is farther.
@@ -148,7 +149,11 @@ void Verification::check_size(const StrategyConfig& strategy, const VerifySize& 
       for (const int ranks : supported_ranks(strategy, optimizer)) {
         TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .epochs = scope_.most_epochs, .smooth = true};
         StrategyOptions options(strategy.options);
-        if (trainings_.traits(of, options).promise != Traits::Promise::exact) continue;
+        of.resumes = scope_.resumes_late && on_cpu();  // captured steps of GPUs cannot be watched
+        if (trainings_.traits(of, options).promise != Traits::Promise::exact) {
+          if (of.resumes && is_first(optimizer)) check_resumed(of, size.what);
+          continue;
+        }
         if (scope_.has_own_schedule && rounding_decides(of)) continue;
         if (const std::optional<Traits> traits = fit(of)) compare_with_reference(of, *traits, size.what);
       }
@@ -158,11 +163,23 @@ void Verification::check_size(const StrategyConfig& strategy, const VerifySize& 
   }
 }
 
+// A count of steps may be kept in too few bits, for instance.
+void Verification::check_resumed(TrainingCase of, const std::string& what) {
+  of.smooth = of.resumes = false;
+  const std::optional<Traits> traits = fit(of);
+  if (!traits || lacks_common_step(*traits)) return;
+  of.saves = true;
+  const Expectation whole{kResumesLate + what, run(of).outcome.weights, 0};
+  compare(of, whole.check, whole, trainings_.resume_saved(of));
+}
+
 ObservedTraining Verification::compare_epochs(TrainingCase of, const Expectation& expected) {
   of.settled = expected.epochs;
   of.limit = expected.limit;
   ObservedTraining training = run(of);
-  if (compare(of, expected.check, expected, training.outcome)) check_epochs(of, expected, training);
+  const bool is_expected = finding_of(of, expected.check, expected, training.outcome.weights, training.outcome.result.steps).verdict == Verdict::passed;
+  if (of.resumes && !is_expected) find_disturbance(of, expected);
+  else if (compare(of, expected.check, expected, training.outcome)) check_epochs(of, expected, training);
   return training;
 }
 

@@ -86,6 +86,7 @@ Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is
   auto& [first, second] = extent.checkpoints;
   first = is_brief ? draw({1, extent.epochs - 2}) : draw({0, 1}) == 0 ? 1 : extent.epochs - 2;
   second = is_brief ? draw({first + 1, extent.epochs - 1}) : first + 1;
+  if (scope.resumes_late) first = second = extent.epochs++;
   extent.unsettled = draw({0, extent.epochs - 4});
   for (const std::size_t checkpoint : extent.checkpoints)
     if (extent.unsettled + 1 >= checkpoint) ++extent.unsettled;

@@ -49,6 +49,8 @@ struct VerifyScope {
   // Learning rates, their schedule and the number of epochs are the config's. Trainings end after `most_epochs` of them.
   bool has_own_schedule = false;
   std::size_t most_epochs = 0;
+  // Trainings have one more epoch, before which they may be interrupted: what is saved has all steps behind it.
+  bool resumes_late = false;
 };
 
 // The scope of `verify --quick`: the same checks with the same limits on one number of ranks, with two optimisers, fewer

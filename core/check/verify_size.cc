@@ -94,6 +94,7 @@ std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config,
   sizes.back().scope.optimizers = {optimizer_name(config.optimizer)};
   const Bounds steps = quick ? kLongStepsQuick : kLongSteps, batch{kSmallShare * ranks, kSmallShare * ranks + 1};
   add(fmt::format("after {} steps or more", steps.least), steps.most / kLongEpochs * batch.most, {batch, steps});
+  sizes.back().scope.resumes_late = true;
   return sizes;
 }
 

@@ -73,7 +73,8 @@ TEST(VerifySize, HasManyStepsInEachEpoch) {
       for (scope.seed = 1; scope.seed <= 20; ++scope.seed) {
         const VerifySize size = sizes_of(scope, {}, samples, quick).back();
         const Extent extent = extent_of(size.scope, size.scope.optimizers[0], true);
-        EXPECT_GE(extent.epochs * extent.steps_per_epoch, quick ? 260u : 400u) << "seed " << scope.seed;
+        EXPECT_GE(extent.checkpoints[1] * extent.steps_per_epoch, quick ? 260u : 400u) << "seed " << scope.seed;
+        EXPECT_EQ(extent.checkpoints[1] + 1, extent.epochs);
         if (samples > 2000) {
           EXPECT_GE(extent.steps_per_epoch, quick ? 65u : 100u) << "seed " << scope.seed;
         }
@@ -83,11 +84,11 @@ TEST(VerifySize, HasManyStepsInEachEpoch) {
 }
 
 Verified verify_sizes(const std::string& how, const std::string& batch_norm = "", const std::string& in_rank_order = "false", std::size_t epochs = 2,
-                      double learning_rate = 0.05) {
+                      double learning_rate = 0.05, const std::string& approximate = "false") {
   VerifyScope scope = quick_scope();
   scope.plugins = {testing::faulty_plugin("occasional")};
   Config config = testing::config_with(batch_norm.empty() ? testing::small_model() : testing::normalised_model(),
-                                       {{"occasional", "the row", {{"how", how, false, {}}, {"in_rank_order", in_rank_order, false, {}}}, {}}});
+                                       {{"occasional", "the row", {{"how", how, false, {}}, {"in_rank_order", in_rank_order, false, {}}, {"approximate", approximate, false, {}}}, {}}});
   if (!batch_norm.empty()) config.batch_norm = kind_named<BatchNormPolicy>(batch_norm);
   config.epochs = epochs;
   config.optimizer.learning_rate = learning_rate;
@@ -114,6 +115,13 @@ TEST(VerifySize, FindsFaultsOfLargeSharesAndOfLateSteps) {
   EXPECT_THAT(failures(verify_sizes("scales late")), HasSubstr("equals one device on the global batch after 260 steps or more"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local")), HasSubstr("with batch_norm: sync, equals one device on the global batch after"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local", "true")), HasSubstr("bit for bit, after 260 steps or more"));
+}
+
+TEST(VerifySize, FindsWhatIsSavedWrongAfterManySteps) {
+  constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
+  EXPECT_THAT(failures(verify_sizes("counts to 256")), HasSubstr(kResumes));
+  EXPECT_THAT(failures(verify_sizes("counts to 256", "", "false", 2, 0.05, "true")), HasSubstr(std::string(kResumes) + " after 260 steps or more"));
+  EXPECT_TRUE(verify_sizes("nothing", "", "false", 2, 0.05, "true").passed);
 }
 
 TEST(VerifySize, FindsFaultsOfTheConfigsOwnRatesAndEpochs) {
