@@ -37,7 +37,7 @@ inline constexpr double kGrownDeparture = 0.01;
 // Behind the last epoch, a control grows as in it, from this departure of its weights at the beginning of a training on, and by this factor at most.
 inline constexpr double kFirstDeparture = 1e-6, kMostGrowth = 30;
 // Up to this multiple of the bound, a departure of one repeat alone may be of rounding.
-inline constexpr double kDoubtfulFactor = 2;
+inline constexpr double kDoubtfulFactor = 4.0 / 3;
 // Within an epoch it may depart by this multiple of its own departure at the ends, plus the share of smooth weights. Distances are
 // estimated, each with an error of up to 45 %.
 inline constexpr double kDepartureFactorWithin = 8;
