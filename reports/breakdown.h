@@ -11,7 +11,7 @@ namespace mgcompare {
 
 // Seconds per step, mean over steps, ranks and repeats. Every moment of a rank counts for one part. On CPU devices one clock
 // switches from part to part in every step, so the parts sum to the training clock unless something is counted twice. On GPUs
-// the parts of some steps before the training are extrapolated to all steps, so the sum may differ from the training clock.
+// the parts of some steps are extrapolated to all steps, so the sum may differ from the training clock.
 struct Breakdown {
   double compute = 0;               // forward, loss and backward
   double optimizer = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "cuda/launch.h"
@@ -11,8 +12,10 @@
 namespace mgcompare::cuda {
 namespace {
 
-// Per round. 24 steps with a dozen events each, and a few more per exchange, need several hundred.
+// Per round of a graph. 24 steps with a dozen marks each, and a few more per exchange, need several hundred.
 constexpr std::size_t kMaxEvents = 1 << 14;
+// Made before marks are placed. Steps by the host have some dozen marks each.
+constexpr std::size_t kPreparedEvents = 1 << 12;
 constexpr char kWhat[] = "reading a device's clock";
 
 // Timestamps after the end of the last round are stored in that round.
@@ -30,10 +33,36 @@ __global__ void next_round(unsigned* round) { ++*round; }
 CudaTimeline::CudaTimeline(CudaDevice& device)
     : device_(device), stamps_(device, kRounds * kMaxEvents), round_(device, 1) {
   std::call_once(device.gpu().mark_cost_measured, [this] { device_.gpu().seconds_a_mark = measure_mark(); });
-  // Loads the kernel next_round now, not while an exchange runs. measure_mark() has loaded note_time.
-  end_round();
+  // Loads the kernel now, not while an exchange runs. measure_mark() has loaded note_time.
+  next_round<<<1, 1, 0, device_.compute_stream()>>>(round_.data());
+  check(cudaGetLastError(), kWhat);
   device_.zero(round_.data(), sizeof(unsigned));
+  check(cudaEventRecord(origin_.get(), device_.compute_stream()), kWhat);
   device_.synchronize();
+}
+
+void CudaTimeline::open(bool capturing) {
+  capturing_ = capturing;
+  if (capturing) events_.clear();
+  device_.set_timeline(this);
+}
+
+CudaTimeline::Event CudaTimeline::make_event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreate(&event), kWhat);
+  return Event(event);
+}
+
+void CudaTimeline::record(cudaStream_t stream, std::size_t slot) {
+  if (slot == recorded_.size()) recorded_.push_back(make_event());
+  check(cudaEventRecord(recorded_[slot].get(), stream), kWhat);
+}
+
+// Both events are complete.
+double CudaTimeline::seconds_at(cudaEvent_t event) const {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, origin_.get(), event), kWhat);
+  return static_cast<double>(milliseconds) * 1e-3;
 }
 
 void CudaTimeline::stamp(cudaStream_t stream, std::size_t slot) {
@@ -42,9 +71,13 @@ void CudaTimeline::stamp(cudaStream_t stream, std::size_t slot) {
 }
 
 void CudaTimeline::place(cudaStream_t stream, Phase phase, bool beside) {
-  if (events_.size() == kMaxEvents)
+  if (!capturing_) {
+    record(stream, events_.size());
+  } else if (events_.size() == kMaxEvents) {
     throw Error("a captured graph has more than " + std::to_string(kMaxEvents) + " phases: use a shorter period");
-  stamp(stream, events_.size());
+  } else {
+    stamp(stream, events_.size());
+  }
   events_.push_back({phase, beside, 0});
   (beside ? exchange_phase_ : compute_phase_) = phase;
 }
@@ -63,12 +96,23 @@ void CudaTimeline::mark(Phase phase) noexcept {
 }
 
 void CudaTimeline::end_round() {
+  if (!capturing_) return ends_.push_back(events_.size());
   next_round<<<1, 1, 0, device_.compute_stream()>>>(round_.data());
   check(cudaGetLastError(), kWhat);
 }
 
 std::vector<std::vector<PhaseEvent>> CudaTimeline::take() {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
+  if (!capturing_) {
+    device_.synchronize();
+    for (std::size_t k = 0; k < events_.size(); ++k) events_[k].at = seconds_at(recorded_[k].get());
+    if (ends_.empty()) ends_.push_back(events_.size());
+    std::vector<std::vector<PhaseEvent>> rounds;
+    auto begin = events_.begin();
+    for (const std::size_t end : std::exchange(ends_, {})) rounds.emplace_back(std::exchange(begin, events_.begin() + static_cast<std::ptrdiff_t>(end)), begin);
+    events_.clear();
+    return rounds;
+  }
   unsigned rounds = 0;
   device_.copy_to_host(&rounds, round_.data(), sizeof rounds);
   device_.synchronize();
@@ -80,7 +124,6 @@ std::vector<std::vector<PhaseEvent>> CudaTimeline::take() {
     for (std::size_t k = 0; k < events_.size(); ++k) events_[k].at = static_cast<double>(stamps[k]) * 1e-9;
     all.push_back(events_);
   }
-  events_.clear();
   device_.zero(round_.data(), sizeof(unsigned));
   return all;
 }
@@ -113,16 +156,17 @@ double CudaTimeline::measure_mark() {
   return best;
 }
 
-// The host clock is read before and after each device timestamp. The reading with the shortest interval is the most accurate.
+// The host clock is read before and after each event. The reading with the shortest interval is the most accurate.
 double CudaTimeline::ahead() {
+  while (recorded_.size() < kPreparedEvents) recorded_.push_back(make_event());
   double closest = 1e9, ahead = 0;
   for (int reading = 0; reading < 20; ++reading) {
     device_.synchronize();
     const double before = now();
-    stamp(device_.compute_stream(), 0);
+    record(device_.compute_stream(), 0);
     device_.synchronize();
     const double after = now();
-    const double at = static_cast<double>(read(0)) * 1e-9;
+    const double at = seconds_at(recorded_.front().get());
     if (after - before >= closest) continue;
     closest = after - before;
     ahead = (before + after) / 2 - at;

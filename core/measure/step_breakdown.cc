@@ -10,6 +10,9 @@ namespace {
 
 using Layer = std::vector<Stretch>;
 
+// Marks may change the time of the steps by this factor.
+constexpr double kMostChange = 1.25;
+
 // The work of a device by phase: in its main stream, and overlapping it.
 struct Lanes {
   Layer own[kPhases], beside[kPhases];
@@ -37,6 +40,19 @@ Lanes lanes_of(const std::vector<PhaseEvent>& marks, double seconds_a_mark, doub
     }
   }
   return lanes;
+}
+
+// Of the replays of one kind. First ones count if asked for, or where there are no others.
+double mean_seconds(const std::vector<Replay>& replays, bool is_marked, bool with_first) {
+  double sum[2] = {0, 0};
+  int count[2] = {0, 0};
+  for (const Replay& one : replays) {
+    if (one.is_marked != is_marked) continue;
+    sum[one.is_first ? 1 : 0] += one.seconds;
+    ++count[one.is_first ? 1 : 0];
+  }
+  if (with_first || count[0] == 0) sum[0] += sum[1], count[0] += count[1];
+  return count[0] == 0 ? 0 : sum[0] / count[0];
 }
 
 }  // namespace
@@ -69,6 +85,11 @@ std::vector<double> seconds_by_layer(const std::vector<std::vector<Stretch>>& la
   return seconds;
 }
 
+void StepBreakdown::fit(double seconds) {
+  const double change = times.sum() / seconds;
+  if (change > 1 / kMostChange && change < kMostChange) divide(change);
+}
+
 void StepBreakdown::divide(double steps) {
   times *= 1 / steps;
   for (double& seconds : exchanges) seconds /= steps;
@@ -76,6 +97,36 @@ void StepBreakdown::divide(double steps) {
 
 StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark) {
   return break_down(marks, seconds_a_mark, {}, 0);
+}
+
+double slowdown_by_marks(const std::vector<Replay>& replays) {
+  const double plain = mean_seconds(replays, false, false), marked = mean_seconds(replays, true, false);
+  return plain > 0 && marked > 0 ? marked / plain : 1;
+}
+
+std::optional<StepBreakdown> break_down(const std::vector<Replay>& replays, const std::vector<std::vector<PhaseEvent>>& rounds, std::size_t steps) {
+  const double plain = mean_seconds(replays, false, false), marked = mean_seconds(replays, true, false);
+  if (plain <= 0 || marked <= 0 || rounds.empty() || rounds.front().empty()) return std::nullopt;
+  const auto in_stream = std::count_if(rounds.front().begin(), rounds.front().end(), [](const PhaseEvent& mark) { return !mark.beside; });
+  const double seconds_a_mark = std::max(0.0, (marked - plain) / static_cast<double>(in_stream));
+  const bool all_are_first = std::none_of(replays.begin(), replays.end(), [](const Replay& one) { return one.is_marked && !one.is_first; });
+  StepBreakdown sum;
+  std::size_t round = 0, counted = 0;
+  for (const Replay& one : replays) {
+    if (!one.is_marked || round == rounds.size()) continue;
+    const std::vector<PhaseEvent>& marks = rounds[round++];
+    if (one.is_first && !all_are_first) continue;
+    ++counted;
+    const StepBreakdown part = break_down(marks, seconds_a_mark);
+    sum.times += part.times;
+    // Between two replays.
+    sum.times.harness += std::max(0.0, one.seconds - (marks.back().at - marks.front().at));
+    sum.exchanges.insert(sum.exchanges.end(), part.exchanges.begin(), part.exchanges.end());
+  }
+  if (counted == 0) return std::nullopt;
+  sum.fit(mean_seconds(replays, false, true) * static_cast<double>(counted));
+  sum.divide(static_cast<double>(steps * counted));
+  return sum;
 }
 
 StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,

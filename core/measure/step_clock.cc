@@ -61,35 +61,49 @@ void StepClock::count_until(double now) {
   last_ = now;
 }
 
-void StepClock::go_to(Phase phase, const char* name) {
+void StepClock::go_to(Phase phase, const char* name, bool on_host) {
   if (is_open_ || keeps_spans_) count_until(now());
   phase_ = phase;
   name_ = name;
+  on_host_ = on_host;
   if (timeline_ == nullptr) return;
-  mark_is_pending_ = capturing_ && phase == Phase::strategy;
-  if (!mark_is_pending_) timeline_->mark(phase);
+  mark_on_device();
   // Exclude the overhead of the mark from all phases.
   last_ = now();
+}
+
+void StepClock::mark_on_device() {
+  mark_is_pending_ = phase_ == Phase::strategy;
+  if (capturing_) {
+    if (!mark_is_pending_) timeline_->mark(phase_);
+    return;
+  }
+  const bool only_host = on_host_ || mark_is_pending_ || phase_ == Phase::waiting || phase_ == Phase::outside;
+  if (only_host && device_is_idle_) return;
+  timeline_->mark(only_host ? Phase::outside : phase_);
+  device_is_idle_ = only_host;
 }
 
 void StepClock::before_strategy_work() {
   StepClock* const clock = clock_of_thread;
   if (clock == nullptr || !clock->mark_is_pending_) return;
   clock->mark_is_pending_ = false;
+  clock->device_is_idle_ = false;
   clock->timeline_->mark(Phase::strategy);
 }
 
-StepClock::PhaseScope::PhaseScope(Phase phase, const char* name) {
+StepClock::PhaseScope::PhaseScope(Phase phase, const char* name, bool on_host) {
   StepClock* const clock = clock_of_thread;
   if (clock == nullptr || (clock->phase_ == phase && clock->name_ == name)) return;
   clock_ = clock;
   former_ = clock->phase_;
   former_name_ = clock->name_;
-  clock->go_to(phase, name);
+  former_on_host_ = clock->on_host_;
+  clock->go_to(phase, name, on_host);
 }
 
 StepClock::PhaseScope::~PhaseScope() {
-  if (clock_ != nullptr) clock_->go_to(former_, former_name_);
+  if (clock_ != nullptr) clock_->go_to(former_, former_name_, former_on_host_);
 }
 
 void StepClock::PhaseScope::began_with(Phase phase, double seconds) {
@@ -104,10 +118,11 @@ StepClock::ThreadScope::ThreadScope(StepClock& clock) : former_(std::exchange(cl
 StepClock::ThreadScope::~ThreadScope() { clock_of_thread = former_; }
 
 StepClock::TimelineScope::TimelineScope(StepClock& clock, DeviceTimeline& timeline, bool capturing) : clock_(clock) {
-  timeline.open();
+  timeline.open(capturing);
   clock.timeline_ = &timeline;
   clock.capturing_ = capturing;
   clock.mark_is_pending_ = false;
+  clock.device_is_idle_ = true;
 }
 
 StepClock::TimelineScope::~TimelineScope() {

@@ -40,7 +40,8 @@ class StepClock {
   // The thread's rank is in this phase while the scope exists. Does nothing on a thread without a clock.
   class PhaseScope {
    public:
-    explicit PhaseScope(Phase phase, const char* name = nullptr);
+    // `on_host`: the phase queues nothing on the device, so that it needs no marks there.
+    explicit PhaseScope(Phase phase, const char* name = nullptr, bool on_host = false);
     ~PhaseScope();
     PhaseScope(const PhaseScope&) = delete;
     PhaseScope& operator=(const PhaseScope&) = delete;
@@ -51,6 +52,7 @@ class StepClock {
     StepClock* clock_ = nullptr;
     Phase former_ = Phase::outside;
     const char* former_name_ = nullptr;
+    bool former_on_host_ = false;
   };
 
   // Makes `clock` the clock of the calling thread while the scope exists. The clock belongs to the thread, because calls do
@@ -66,8 +68,10 @@ class StepClock {
     StepClock* former_;
   };
 
-  // Marks the thread's phases on its device, too, while the scope exists. During a graph capture, Phase::strategy is marked
-  // only once the strategy queues work: without work, two marks in a row would cost the time of one too many.
+  // Marks the thread's phases on its device, too, while the scope exists. Phase::strategy is marked only once the strategy queues
+  // work: without work, two marks in a row would cost the time of one too many. Where the host issues the steps, the device is
+  // marked as idle once when it may have ended its work, and not again in phases in which only the host works: a strategy
+  // with a lock for each part of the model changes its phase some hundred times a step.
   class TimelineScope {
    public:
     TimelineScope(StepClock& clock, DeviceTimeline& timeline, bool capturing);
@@ -94,17 +98,20 @@ class StepClock {
 
  private:
   void count_until(double now);
-  void go_to(Phase phase, const char* name);
+  void go_to(Phase phase, const char* name, bool on_host);
+  void mark_on_device();
 
   double seconds_[kPhases] = {};
   Phase phase_ = Phase::outside;
   const char* name_ = nullptr;
+  bool on_host_ = false;            // the phase queues nothing on the device
   double last_ = 0;                 // when the phase last changed
   bool is_open_ = false, keeps_spans_ = false;
   std::vector<Span> spans_;
   DeviceTimeline* timeline_ = nullptr;
   bool capturing_ = false;
   bool mark_is_pending_ = false;    // of Phase::strategy
+  bool device_is_idle_ = true;      // by the last mark, where the host issues the steps
 };
 
 }  // namespace mgcompare

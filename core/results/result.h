@@ -50,8 +50,8 @@ struct EpochResult {
 };
 
 // Seconds of one rank over all training epochs. Every moment counts for one part: the first in this list that applies. On
-// CPU devices every step is measured. On GPUs some steps before the training are measured and extrapolated to all steps,
-// so the parts sum to the training clock only if the training's steps took as long.
+// CPU devices every step is measured. On GPUs some steps are measured and extrapolated to all steps, so the parts sum to the
+// training clock only if these were like the others.
 struct RankTimes {
   double compute = 0;               // forward, loss and backward
   double optimizer = 0;             // updates of all optimisers, on the device or the host

@@ -9,6 +9,7 @@ namespace {
 
 // Steps of a graph: enough that the gap between two replays does not matter, few enough that capture is quick.
 constexpr std::size_t kMinLength = 4, kMaxLength = 24;
+constexpr std::size_t kNoStage = static_cast<std::size_t>(-1);
 
 // The number of steps of a graph: whole periods within the bounds, so that the fewest steps remain for the host.
 std::size_t best_length(std::size_t steps, std::size_t period) {
@@ -82,6 +83,7 @@ GraphSteps::Graph GraphSteps::capture(std::size_t step, std::size_t length, Devi
   Graph graph;
   graph.begin = batch_of_(step).whole().begin();
   recorder_->begin();
+  if (timeline != nullptr) timeline->mark(Phase::outside);
   for (std::size_t k = 0; k < length; ++k) {
     const Batch batch = batch_of_(step + k);
     recorder_->begin_step(step + k);
@@ -92,7 +94,10 @@ GraphSteps::Graph GraphSteps::capture(std::size_t step, std::size_t length, Devi
     }
     recorder_->end_step();
   }
-  if (timeline != nullptr) timeline->end_round();
+  if (timeline != nullptr) {
+    timeline->mark(Phase::outside);
+    timeline->end_round();
+  }
   graph.number = recorder_->end();
   graph.counts = parts_.replica->counts() - before;
   graph.bytes = parts_.group->bytes() - bytes;
@@ -104,68 +109,138 @@ GraphSteps::Graph GraphSteps::capture(std::size_t step, std::size_t length, Devi
   return graph;
 }
 
+void GraphSteps::sample_parts(StepClock& clock, MakeTimeline make_timeline, std::size_t steps, std::size_t every) {
+  sampling_ = {&clock, std::move(make_timeline), steps, every, 0, 1};
+}
+
+// Replays after a pause have marks only where all are such. All ranks decide alike.
+bool GraphSteps::is_sampled(const Key& key) const {
+  if (sampling_.clock == nullptr || key.last || sampling_.steps / body_ < sampling_.every || sampling_.replays < sampling_.due) return false;
+  const auto known = marked_graphs_.find(key);
+  if (known != marked_graphs_.end() && known->second.rounds == DeviceTimeline::kRounds) return false;
+  return running_ || full_ / body_ < 2;
+}
+
 void GraphSteps::repeat(std::size_t step, std::size_t count) {
   const Key key = this->key(step, count);
+  const bool is_marked = is_sampled(key);
   auto found = graphs_.find(key);
-  if (found == graphs_.end()) found = graphs_.emplace(key, capture(step, count)).first;
-  if (!running_) {
+  if (found == graphs_.end()) {
+    // The time of the capture is in no step.
+    finish();
+    found = graphs_.emplace(key, capture(step, count)).first;
+  }
+  if (is_marked && !marked_graphs_.contains(key)) {
+    finish();
+    Marked& marked = marked_graphs_[key];
+    marked.timeline = sampling_.make_timeline();
+    const StepClock::TimelineScope marking(*sampling_.clock, *marked.timeline, true);
+    marked.graph = capture(step, count, marked.timeline.get());
+  }
+  const bool is_first = !running_;
+  if (is_first) {
     counts_ = parts_.replica->counts();
     parts_.replica->set_counts(counts_);
     recorder_->seek(step);
   }
   running_ = true;
-  recorder_->repeat(found->second.number);
+  const Graph& graph = is_marked ? marked_graphs_.at(key).graph : found->second;
+  recorder_->repeat(graph.number);
   // Unsigned: the distance is negative if the graph was captured from later steps.
-  const Graph& graph = found->second;
   counts_ = counts_ + graph.counts.moved(batch_of_(step).whole().begin() - graph.begin);
   bytes_ += graph.bytes;
+  if (sampling_.clock == nullptr) return;
+  queued_.push_back({{is_marked, is_first, 0}, count, key.last ? kNoStage : key.stage});
+  if (key.last) return;
+  if (is_marked) {
+    ++marked_graphs_.at(key).rounds;
+    sampling_.due = sampling_.replays + sampling_.every;
+  }
+  ++sampling_.replays;
+}
+
+void GraphSteps::finish() {
+  if (!running_) return;
+  running_ = false;
+  const std::vector<GraphRecorder::StepRecord> records = recorder_->take_records();
+  auto record = records.begin();
+  for (; recorded_ < queued_.size() && record != records.end(); ++recorded_)
+    for (std::size_t k = 0; k < queued_[recorded_].steps && record != records.end(); ++k) queued_[recorded_].replay.seconds += record++->seconds;
+  records_.insert(records_.end(), records.begin(), records.end());
+  parts_.replica->set_counts(counts_);
+  parts_.group->add_bytes(std::exchange(bytes_, 0));
 }
 
 std::vector<GraphRecorder::StepRecord> GraphSteps::take_finished() {
-  if (!running_) return {};
-  running_ = false;
-  std::vector<GraphRecorder::StepRecord> records = recorder_->take_records();
-  parts_.replica->set_counts(counts_);
-  parts_.group->add_bytes(std::exchange(bytes_, 0));
-  return records;
+  finish();
+  return std::exchange(records_, {});
 }
 
-double GraphSteps::replay_seconds(const Graph& graph) {
-  double seconds = 0;
-  for (std::size_t round = 0; round < DeviceTimeline::kRounds; ++round) {
-    recorder_->seek(0);
-    recorder_->repeat(graph.number);
+std::optional<StepBreakdown> GraphSteps::take_breakdown() {
+  std::optional<StepBreakdown> breakdown;
+  // A later stage replaces an earlier one.
+  for (auto& [key, marked] : marked_graphs_) {
+    if (marked.rounds == 0) continue;
+    std::vector<Replay> replays;
+    for (const Queued& one : queued_)
+      if (one.stage == key.stage) replays.push_back(one.replay);
+    // Epochs of one replay: wait for one without marks.
+    if (std::all_of(replays.begin(), replays.end(), [](const Replay& one) { return one.is_marked; })) continue;
+    if (const auto found = break_down(replays, marked.timeline->take(), key.length)) breakdown = found;
+    marked.rounds = 0;
   }
-  // Of the last replay.
-  for (const GraphRecorder::StepRecord& step : recorder_->take_records()) seconds += step.seconds;
+  if (!breakdown) return breakdown;
+  queued_.clear();
+  recorded_ = 0;
+  return breakdown;
+}
+
+double GraphSteps::prepare_measurement(DeviceTimeline& timeline, StepClock& clock) {
+  plain_ = capture(0, body_);
+  {
+    const StepClock::TimelineScope marking(clock, timeline, true);
+    marked_ = capture(0, body_, &timeline);
+  }
+  parts_.replica->set_counts(parts_.replica->counts());
+  double seconds = 0;
+  // The first replay of a graph takes longer.
+  for (int replay = 0; replay < 2; ++replay) {
+    recorder_->seek(0);
+    recorder_->repeat(plain_.number);
+    seconds = 0;
+    for (const GraphRecorder::StepRecord& step : recorder_->take_records()) seconds += step.seconds;
+  }
   return seconds;
 }
 
-StepBreakdown GraphSteps::measure(DeviceTimeline& timeline, StepClock& clock) {
-  const Graph plain = capture(0, body_);
-  const Graph marked = [&] {
-    const StepClock::TimelineScope marking(clock, timeline, true);
-    return capture(0, body_, &timeline);
-  }();
-  parts_.replica->set_counts(parts_.replica->counts());
-  const double unmarked_seconds = replay_seconds(plain), marked_seconds = replay_seconds(marked);
-  const std::vector<std::vector<PhaseEvent>> rounds = timeline.take();
-  // Between kernels a mark costs more than in a row of marks: compare the same steps with and without marks.
-  const std::vector<PhaseEvent>& last = rounds.back();
-  const auto in_stream = std::count_if(last.begin(), last.end(), [](const PhaseEvent& mark) { return !mark.beside; });
-  const double seconds_a_mark =
-      std::max(timeline.seconds_a_mark(), in_stream == 0 ? 0 : (marked_seconds - unmarked_seconds) / static_cast<double>(in_stream));
-  StepBreakdown breakdown;
-  for (std::size_t round = 1; round < rounds.size(); ++round) {
-    // A round starts at the last event of the round before.
-    std::vector<PhaseEvent> marks = {rounds[round - 1].back()};
-    marks.insert(marks.end(), rounds[round].begin(), rounds[round].end());
-    const StepBreakdown one = break_down(marks, seconds_a_mark);
-    breakdown.times += one.times;
-    breakdown.exchanges.insert(breakdown.exchanges.end(), one.exchanges.begin(), one.exchanges.end());
+std::vector<Replay> GraphSteps::replay_in_turn(std::size_t pairs) {
+  std::vector<Replay> replays;
+  std::size_t taken = 0;
+  const auto take = [&] {
+    const std::vector<GraphRecorder::StepRecord> records = recorder_->take_records();
+    for (std::size_t k = 0; k < records.size(); ++k) replays.at(taken + k / body_).seconds += records[k].seconds;
+    taken = replays.size();
+  };
+  const std::size_t an_epoch = full_ / body_;
+  for (std::size_t k = 0; k < 2 * pairs; ++k) {
+    const std::size_t epoch = k / an_epoch, in_epoch = k % an_epoch;
+    // The order changes with the epoch: otherwise only replays of one kind would be first where an epoch has two.
+    const bool is_marked = (epoch + in_epoch) % 2 == 1;
+    if (in_epoch == 0) {
+      take();
+      recorder_->seek(0);
+    }
+    recorder_->repeat((is_marked ? marked_ : plain_).number);
+    replays.push_back({is_marked, in_epoch == 0, 0});
   }
-  breakdown.divide(static_cast<double>(body_ * (DeviceTimeline::kRounds - 1)));
-  return breakdown;
+  take();
+  return replays;
+}
+
+std::optional<StepBreakdown> GraphSteps::measure(DeviceTimeline& timeline, std::size_t pairs) {
+  const std::vector<Replay> replays = replay_in_turn(pairs);
+  slowdown_by_marks_ = mgcompare::slowdown_by_marks(replays);
+  return break_down(replays, timeline.take(), body_);
 }
 
 }  // namespace mgcompare

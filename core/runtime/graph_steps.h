@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -50,9 +51,22 @@ class GraphSteps {
 
   // Whether an epoch has enough steps for a replay.
   bool repeats() const { return body_ <= full_; }
-  // Breakdown of a step, by marks in replays from step 0 of the epoch. Changes the weights, so call it in warm-up only.
-  // Requires repeats(). The mean over all replays but the first, which ranks do not start at the same time.
-  StepBreakdown measure(DeviceTimeline& timeline, StepClock& clock);
+  // From here on one of `every` replays has marks, if the training of `steps` steps has as many. `make_timeline` is called when the
+  // first of them is captured.
+  using MakeTimeline = std::function<std::unique_ptr<DeviceTimeline>()>;
+  void sample_parts(StepClock& clock, MakeTimeline make_timeline, std::size_t steps, std::size_t every);
+  // Breakdown of a step, by the replays with marks since the last call and the others; empty if there were none. Call it after
+  // take_finished().
+  std::optional<StepBreakdown> take_breakdown();
+
+  // The next two change the weights, so call them in warm-up only. They require repeats().
+  // Captures the steps of a replay, with and without marks. Collective. Returns the seconds of a replay.
+  double prepare_measurement(DeviceTimeline& timeline, StepClock& clock);
+  // Breakdown of a step. `pairs` of replays (at most DeviceTimeline::kRounds), with and without marks in turn, go through the epoch as
+  // training does.
+  std::optional<StepBreakdown> measure(DeviceTimeline& timeline, std::size_t pairs);
+  // Seconds of a replay with marks over those of one without, in measure().
+  double slowdown_by_marks() const { return slowdown_by_marks_; }
 
  private:
   // A stage of the traits; `begin` is its first step, counted over all epochs.
@@ -74,8 +88,12 @@ class GraphSteps {
   };
   Key key(std::size_t step, std::size_t length) const;
   Graph capture(std::size_t step, std::size_t length, DeviceTimeline* timeline = nullptr);
-  // Seconds of the last of several replays from step 0 of the epoch.
-  double replay_seconds(const Graph& graph);
+  // Takes the records of the queued replays.
+  void finish();
+  // Whether the next replay has marks.
+  bool is_sampled(const Key& key) const;
+  // In turn from step 0 of the epoch on, and over again.
+  std::vector<Replay> replay_in_turn(std::size_t pairs);
 
   std::unique_ptr<GraphRecorder> recorder_;
   StepParts parts_;
@@ -87,7 +105,32 @@ class GraphSteps {
   std::size_t epochs_ = 0;          // begun so far
   std::function<Batch(std::size_t)> batch_of_;
   std::map<Key, Graph> graphs_;
+  Graph plain_, marked_;            // of the measurement in the warm-up
+  double slowdown_by_marks_ = 1;
+  struct Sampling {
+    StepClock* clock = nullptr;     // null: no replay has marks
+    MakeTimeline make_timeline;
+    std::size_t steps = 0;          // of the training
+    std::size_t every = 1;          // replays
+    std::size_t replays = 0;        // of body_ steps so far
+    std::size_t due = 1;            // the first replay is after a pause
+  };
+  struct Marked {
+    Graph graph;
+    std::unique_ptr<DeviceTimeline> timeline;
+    std::size_t rounds = 0;         // since the last take_breakdown()
+  };
+  Sampling sampling_;
+  std::map<Key, Marked> marked_graphs_;
+  struct Queued {
+    Replay replay;
+    std::size_t steps = 0;
+    std::size_t stage = 0;
+  };
+  std::vector<Queued> queued_;      // since the last take_breakdown(); the last ones have no records yet
+  std::size_t recorded_ = 0;        // of them with records
   bool running_ = false;            // replays are queued whose records were not taken
+  std::vector<GraphRecorder::StepRecord> records_;  // for take_finished()
   RankReplica::Counts counts_;      // including the queued replays
   std::uint64_t bytes_ = 0;
   double capture_seconds_ = 0;

@@ -52,15 +52,16 @@ RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::
 // An optimiser whose calls are counted, and are part of Phase::optimizer.
 class TimedOptimizer : public Optimizer {
  public:
-  TimedOptimizer(Optimizer& optimizer, std::atomic<std::uint64_t>& calls) : optimizer_(optimizer), calls_(calls) {}
+  TimedOptimizer(Optimizer& optimizer, std::atomic<std::uint64_t>& calls, bool on_host = false)
+      : optimizer_(optimizer), calls_(calls), on_host_(on_host) {}
   std::vector<Vec> state() override { return optimizer_.state(); }
   void reset() override { optimizer_.reset(); }
   void advance() override {
-    const StepClock::PhaseScope in(Phase::optimizer);
+    const StepClock::PhaseScope in(Phase::optimizer, nullptr, on_host_);
     optimizer_.advance();
   }
   void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
-    const StepClock::PhaseScope in(Phase::optimizer);
+    const StepClock::PhaseScope in(Phase::optimizer, nullptr, on_host_);
     ++calls_;
     optimizer_.apply(weights, gradients, range, batch, rate_scale);
   }
@@ -68,6 +69,7 @@ class TimedOptimizer : public Optimizer {
  private:
   Optimizer& optimizer_;
   std::atomic<std::uint64_t>& calls_;
+  bool on_host_;
 };
 
 }  // namespace
@@ -81,7 +83,7 @@ class RankReplica::StrategyOptimizer {
   class Handle : public TimedOptimizer {
    public:
     explicit Handle(std::shared_ptr<StrategyOptimizer> shared)
-        : TimedOptimizer(*shared->optimizer_, shared->calls_), shared_(std::move(shared)) {}
+        : TimedOptimizer(*shared->optimizer_, shared->calls_, shared->on_host_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
       if (!shared_->applied_.empty()) shared_->audit(gradients, range, rate_scale);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/standstill.h"
+#include "measure/comm_wait_split.h"
 
 namespace mgcompare {
 namespace {
@@ -49,6 +51,7 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.steps = {};
   Clocks clocks;
   rank.replica->capture_passes();
+  if (rank.sampler != nullptr) rank.sampler->prepare();
   // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same.
   if (number == 0) {
     others_.prepare();
@@ -71,7 +74,9 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
   state_.meet_hosts(number);
   clocks.end = now();
   others_.end(number);
+  const bool sampled = take_breakdown(rank);
   state_.wait_for_ranks(number);
+  if (sampled) rank.step_times = split_exchanges(breakdowns()).at(number);
   account(number, clocks);
   return state_.free_pace || state_.out_of_steps() || made_[number] == state_.facts.steps_per_epoch;
 }
@@ -115,16 +120,21 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   if (number == 0) rank.intervals.begin_step(batch.whole().begin(), start);
   const bool traced = state_.tracing() && rank.trace.wants_more();
   if (traced) rank.clock.keep_spans(start);
+  std::optional<StepSampler::Scope> measured;
+  if (rank.sampler != nullptr && rank.sampler->is_due(rank.step_seconds.size())) measured.emplace(*rank.sampler, rank.clock);
   {
     const StepClock::PhaseScope in(Phase::strategy);
     rank.strategy->step(*rank.replica, *rank.group, batch);
   }
   const Tally tally = rank.network->take_tally();  // waits for the device
+  const bool was_measured = measured.has_value();
+  measured.reset();
   const double end = now();
   if (traced) rank.trace.add(rank.step_seconds.size(), start, end, rank.clock.take_spans(end));
   rank.step_seconds.push_back(end - start);
   // If most steps are replayed, the few that the host issues are not equivalent to them.
   const std::size_t full = state_.free_pace ? batches_.draw_size() : state_.facts.global_batch;
+  if (rank.sampler != nullptr && !was_measured && batch.global_size() == full) rank.sampler->add(end - start);
   rank.steps.add(end - start, batch.global_size() == full && (rank.graph_steps == nullptr || !rank.graph_steps->repeats()));
   add(rank.epoch_tally, tally);
   const double loss = tally.predictions == 0 ? 0 : tally.loss / static_cast<double>(tally.predictions);
@@ -190,9 +200,32 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
   context.scheduler().leave(global);
 }
 
+bool EpochTraining::take_breakdown(Rank& rank) const {
+  const std::optional<StepBreakdown> breakdown = rank.graph_steps != nullptr ? rank.graph_steps->take_breakdown()
+                                                 : rank.sampler != nullptr   ? rank.sampler->take()
+                                                                             : std::nullopt;
+  if (breakdown) rank.breakdown = *breakdown;
+  return breakdown.has_value();
+}
+
+std::vector<StepBreakdown> EpochTraining::breakdowns() const {
+  std::vector<StepBreakdown> all;
+  for (const Rank& rank : state_.ranks) all.push_back(rank.breakdown);
+  return all;
+}
+
 RankTimes EpochTraining::device_times(Rank& rank, double seconds) const {
   RankTimes times = rank.step_times;
-  times *= rank.steps.count(times.sum());
+  const double steps = rank.steps.count(times.sum());
+  if (rank.sampler == nullptr) {
+    times *= steps;
+  } else {
+    // The parts of all epochs by all samples.
+    times *= rank.sampled_steps += steps;
+    RankTimes before = std::exchange(rank.sampled_times, times);
+    before *= -1;
+    times += before;
+  }
   const RankTimes rest = std::exchange(rank.rest_times, {});
   times += rest;
   times.harness += seconds - rank.steps.seconds() - rest.sum();

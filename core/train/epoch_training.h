@@ -37,6 +37,9 @@ class EpochTraining {
   void step(std::size_t rank, const Batch& batch);
   // Accounts for the steps that the device replayed before step `end` of the epoch. Waits for the device.
   void take_records(std::size_t rank, std::size_t end);
+  // Whether steps of this part of the epoch were measured: in lockstep on all ranks or on none.
+  bool take_breakdown(Rank& rank) const;
+  std::vector<StepBreakdown> breakdowns() const;
   void account(std::size_t rank, const Clocks& clocks);
   // The time by phase, on a device with a clock of its own. `seconds`: from the start until the rank finished.
   RankTimes device_times(Rank& rank, double seconds) const;

@@ -7,6 +7,7 @@
 
 #include "base/settings.h"
 #include "measure/step_breakdown.h"
+#include "measure/step_sampler.h"
 #include "runtime/checkpoint.h"
 #include "measure/epoch_steps.h"
 #include "mgcompare/strategy.h"
@@ -37,10 +38,14 @@ struct Rank {
   std::unique_ptr<Strategy> strategy;
   Trace trace;                      // of its first steps, if requested
   std::unique_ptr<GraphSteps> graph_steps;  // null if the host issues every step
+  std::unique_ptr<StepSampler> sampler;     // of steps that the host issues; null on CPUs, and where steps are captured
   StepClock clock;
-  StepBreakdown breakdown;          // of a warm-up step, on devices with a clock of their own
+  StepBreakdown breakdown;          // of a step, on devices with a clock of their own: of the warm-up, then of the training
+  std::size_t sample_every = 16;    // one of so many steps of the training, or replays of steps, is measured
   RankTimes step_times;             // of such a step, with waiting split from exchange
   RankTimes times;
+  RankTimes sampled_times;          // the share of `times` of sampled_steps steps, which later samples correct
+  double sampled_steps = 0;
   std::uint64_t bytes = 0;
   std::uint64_t exclusive_sections = 0;  // of the epoch
   LearnedSamples learned;           // of the epoch

@@ -154,4 +154,18 @@ std::unique_ptr<GraphSteps> Setup::make_graph_steps(std::size_t number) {
   return std::make_unique<GraphSteps>(std::move(recorder), parts, state_.trial_facts.traits);
 }
 
+void Setup::sample_parts(std::size_t number) {
+  Rank& rank = state_.ranks[number];
+  // The speed of a check does not count, nor that of virtual time.
+  if (state_.config.measure.warm_up_steps == 0 || state_.trial.control || state_.trial.reference || state_.tracing() ||
+      (state_.free_pace && state_.config.deterministic))
+    return;
+  const auto make_timeline = [this, &rank] { return state_.request.platform->timeline(*rank.device); };
+  const std::size_t steps = state_.config.epochs * state_.facts.steps_per_epoch;
+  if (rank.graph_steps != nullptr) return rank.graph_steps->sample_parts(rank.clock, make_timeline, steps, rank.sample_every);
+  // Some ten steps are measured, or none.
+  std::unique_ptr<DeviceTimeline> timeline = steps < 10 * rank.sample_every * (state_.free_pace ? state_.ranks.size() : 1) ? nullptr : make_timeline();
+  if (timeline != nullptr) rank.sampler = std::make_unique<StepSampler>(std::move(timeline), rank.sample_every);
+}
+
 }  // namespace mgcompare

@@ -56,6 +56,7 @@ class Training {
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
     state_.ranks[rank].graph_steps = setup_.make_graph_steps(rank);
+    setup_.sample_parts(rank);
     if (rank == 0) batches_.draw_ahead(state_.first_epoch);
     state_.wait_for_ranks(rank);
     if (rank != 0) return;
@@ -83,6 +84,7 @@ class Training {
     state_.wait_for_all(rank);
     // Strategies hold memory of the devices: they are destroyed first, each on its rank's thread.
     state_.ranks[rank].graph_steps.reset();
+    state_.ranks[rank].sampler.reset();
     state_.ranks[rank].strategy.reset();
     state_.wait_for_ranks(rank);
     if (rank == 0) state_.result().shared = setup_.release_shared_objects();

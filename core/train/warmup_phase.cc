@@ -11,9 +11,23 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kMeasuredSteps = 16;
-// Measured steps may take this many times as long as unmeasured ones before their breakdown is useless.
-constexpr double kMaxSlowdown = 1.25;
+// Parts are measured over steps of about this many seconds, without marks and with them each, within the bounds.
+constexpr double kMeasuredSeconds = 0.05;
+constexpr std::size_t kLeastSteps = 16, kMostSteps = 64, kLeastPairs = 4;
+// So much may the measured steps of the training prolong it, in all. At least one of kMostEvery is measured.
+constexpr double kMostCost = 0.005;
+constexpr std::size_t kLeastEvery = 16, kMostEvery = 256;
+
+std::size_t multiple(std::size_t number, std::size_t of) { return (number + of - 1) / of * of; }
+
+std::size_t every_for(double slowdown) {
+  return static_cast<std::size_t>(std::clamp((slowdown - 1) / kMostCost, static_cast<double>(kLeastEvery), static_cast<double>(kMostEvery)));
+}
+
+// How many times `seconds` fit into kMeasuredSeconds.
+std::size_t fitting(double seconds, std::size_t least, std::size_t most) {
+  return static_cast<std::size_t>(std::clamp(kMeasuredSeconds / seconds, static_cast<double>(least), static_cast<double>(most)));
+}
 
 }  // namespace
 
@@ -101,7 +115,7 @@ void WarmupPhase::measure_steps(Run& run) {
   if (run.timeline != nullptr && !replays) rank.breakdown = measure_host_steps(run);
   if (state_.free_pace) rank.strategy->rest(*rank.replica, *rank.group);
   setup_.scheduler(false).leave(state_.global(run.number));
-  if (run.timeline != nullptr && replays) rank.breakdown = run.graph_steps->measure(*run.timeline, rank.clock);
+  if (run.timeline != nullptr && replays) rank.breakdown = measure_graph_steps(run);
   rank.device->synchronize();
 }
 
@@ -164,34 +178,60 @@ void WarmupPhase::make_step(std::size_t number, const Batch& batch) {
   rank.strategy->step(*rank.replica, *rank.group, batch);
 }
 
+std::size_t WarmupPhase::agreed(std::size_t rank, std::size_t number) {
+  state_.wait_for_ranks(rank);
+  if (rank == 0) {
+    agreed_ = number;
+    broadcast(state_.request.hosts, &agreed_, sizeof(agreed_));
+  }
+  state_.wait_for_ranks(rank);
+  return agreed_;
+}
+
+StepBreakdown WarmupPhase::measure_graph_steps(Run& run) {
+  const double seconds = run.graph_steps->prepare_measurement(*run.timeline, run.rank.clock);
+  const std::size_t most = state_.config.measure.level == MeasureLevel::quick ? kLeastPairs : DeviceTimeline::kRounds;
+  const auto breakdown = run.graph_steps->measure(*run.timeline, agreed(run.number, fitting(seconds, kLeastPairs, most)));
+  run.rank.sample_every = agreed(run.number, every_for(run.graph_steps->slowdown_by_marks()));
+  return breakdown.value_or(StepBreakdown());
+}
+
 StepBreakdown WarmupPhase::measure_host_steps(Run& run) {
   Rank& rank = run.rank;
   DeviceTimeline& timeline = *run.timeline;
+  const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
   std::size_t step = run.steps;
   const auto make_steps = [&](std::size_t count) {
+    const double start = now();
     for (const std::size_t end = step + count; step < end; ++step) {
       make_step(run.number, batch_at(run.number, step));
       rank.network->take_tally();  // waits for the device, as in training
     }
+    return now() - start;
   };
   // The first replays of a graph take longer.
-  make_steps(2);
-  const double start = now();
-  make_steps(kMeasuredSteps);
-  const double seconds_unmarked = now() - start;
+  make_steps(multiple(2, period));
+  // Steps without marks come before and after the marked ones, so that a steady change of the machine's speed cancels out.
+  std::size_t count = multiple(kLeastSteps, period);
+  double unmarked = make_steps(count);
+  if (state_.config.measure.level != MeasureLevel::quick && waits_for_steady_state()) {
+    count = multiple(agreed(run.number, fitting(unmarked / static_cast<double>(count), kLeastSteps, kMostSteps)), period);
+    unmarked = make_steps(count);
+  }
   const double ahead = timeline.ahead();
+  double marked = 0;
   const std::vector<StepClock::Span> spans = [&] {
     const StepClock::TimelineScope marking(rank.clock, timeline, false);
     timeline.mark(Phase::outside);
     rank.clock.keep_spans(now());
-    make_steps(kMeasuredSteps);
+    marked = make_steps(count);
     return rank.clock.take_spans(now());
   }();
   StepBreakdown breakdown = break_down(timeline.take().front(), timeline.seconds_a_mark(), spans, ahead);
-  // Marks also delay the host, and a device that waits for it. A small slowdown is divided over all parts. A large one is
-  // left in them: their sum then differs from the training's step time, so the row is flagged as unreliable.
-  const double slowdown = breakdown.times.sum() / seconds_unmarked;
-  breakdown.divide(slowdown > 1 && slowdown < kMaxSlowdown ? kMeasuredSteps * slowdown : kMeasuredSteps);
+  unmarked = (unmarked + make_steps(count)) / 2;
+  if (waits_for_steady_state()) rank.sample_every = agreed(run.number, every_for(marked / unmarked));
+  breakdown.fit(unmarked);
+  breakdown.divide(static_cast<double>(count));
   return breakdown;
 }
 

@@ -48,6 +48,9 @@ class WarmupPhase {
   void make_step(std::size_t rank, const Batch& batch);
   // Breakdown of a step that the host issues.
   StepBreakdown measure_host_steps(Run& run);
+  StepBreakdown measure_graph_steps(Run& run);
+  // A number that rank 0 of host 0 chooses for all ranks. Collective.
+  std::size_t agreed(std::size_t rank, std::size_t number);
   void split_waiting();
 
   TrainingState& state_;
@@ -55,6 +58,7 @@ class WarmupPhase {
   BatchScheduler& batches_;
   SteadyStateDetector detector_;
   bool is_steady_ = false;          // host 0 decides for all
+  std::size_t agreed_ = 0;
 };
 
 }  // namespace mgcompare

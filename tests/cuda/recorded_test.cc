@@ -118,7 +118,7 @@ TEST_F(OnGpu, ATimelineReadsWhatIsQueued) {
   EXPECT_GT(timeline->seconds_a_mark(), 1e-7);
   EXPECT_LT(timeline->seconds_a_mark(), 1e-4);
   const Array<float> memory(*device, 1 << 24);
-  timeline->open();
+  timeline->open(false);
   timeline->mark(Phase::transfer);
   for (int k = 0; k < 10; ++k) device->zero(memory.data(), memory.span().bytes());
   timeline->mark(Phase::compute);

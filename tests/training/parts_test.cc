@@ -121,7 +121,10 @@ constexpr double kStep = 1e-3;
 class ClockedRecorder : public GraphRecorder {
  public:
   void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
-  void begin() override { lengths_.push_back(0); }
+  void begin() override {
+    EXPECT_EQ(queued_, 0u) << "the time of a capture would be in the step behind it";
+    lengths_.push_back(0);
+  }
   void begin_step(std::size_t) override {}
   void end_step() override { ++lengths_.back(); }
   void begin_pass(std::size_t) override {}
@@ -142,11 +145,12 @@ class ClockedRecorder : public GraphRecorder {
 // Every phase takes the same time in every round.
 class ScriptedMarker : public HostTimeline {
  public:
-  explicit ScriptedMarker(double scale) : scale_(scale) {}
+  explicit ScriptedMarker(double scale, double share_of_compute = 0.75) : scale_(scale), compute_(share_of_compute) {}
   void mark(Phase phase) noexcept override {
     marks_.push_back({phase, false, at_});
-    at_ += scale_ * kStep * (phase == Phase::compute ? 0.75 : phase == Phase::optimizer ? 0.25 : 0.0);
+    at_ += scale_ * kStep * (phase == Phase::compute ? compute_ : phase == Phase::optimizer ? 1 - compute_ : 0.0);
   }
+  void end_round() override {}
   std::vector<std::vector<PhaseEvent>> take() override {
     std::vector<std::vector<PhaseEvent>> rounds;
     for (std::size_t round = 0; round < kRounds; ++round) {
@@ -157,7 +161,7 @@ class ScriptedMarker : public HostTimeline {
   }
 
  private:
-  double scale_, at_ = 0;
+  double scale_, compute_, at_ = 0;
   std::vector<PhaseEvent> marks_;
 };
 
@@ -174,6 +178,24 @@ TEST(Parts, OfRecordedStepsAreThoseOfTheRepetitionsBefore) {
 
   platform.make_marker = [] { return std::make_unique<ScriptedMarker>(1.5); };
   EXPECT_GT(covered(run_on(platform, small_trial(1, "serial"))), 1.1) << "steps that took longer while they were read";
+}
+
+// One timeline in the warm-up, and one in the training.
+TEST(Parts, OfRecordedStepsAreThoseOfTheTrainingIfItIsLong) {
+  for (const std::size_t epochs : {5u, 20u}) {
+    ClockedPlatform platform;
+    platform.make_recorder = [] { return std::make_unique<ClockedRecorder>(); };
+    int made = 0;
+    platform.make_marker = [&made] { return std::make_unique<ScriptedMarker>(1, made++ == 0 ? 0.75 : 0.5); };
+    Trial trial = small_trial(1, "serial");
+    trial.config.epochs = epochs;
+    const Result result = run_on(platform, trial);
+    const bool is_long = epochs == 20;
+    EXPECT_EQ(made, is_long ? 2 : 1) << epochs;
+    // All but the first epoch have a sample or follow one.
+    EXPECT_NEAR(result.ranks[0].compute / result.ranks[0].optimizer, is_long ? 1 : 3, is_long ? 0.2 : 1e-6);
+    EXPECT_NEAR(covered(result), 1, 1e-6);
+  }
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST(StepClock, KeepsStretchesWithoutGaps) {
 
 class Listed : public DeviceTimeline {
  public:
-  void open() override { is_open = true; }
+  void open(bool) override { is_open = true; }
   void close() noexcept override { is_open = false; }
   void mark(Phase phase) noexcept override { phases.push_back(phase); }
   void end_round() override {}
@@ -153,11 +153,32 @@ std::vector<Phase> marks_of_a_step(bool recording, bool queues) {
   return timeline.phases;
 }
 
-TEST(StepClock, MarksTheStrategysWorkInRecordingsOnlyWhereItQueuesSome) {
+TEST(StepClock, MarksTheStrategysWorkOnlyWhereItQueuesSome) {
   using enum Phase;
   EXPECT_EQ(marks_of_a_step(true, false), (std::vector<Phase>{compute, optimizer, outside}));
   EXPECT_EQ(marks_of_a_step(true, true), (std::vector<Phase>{compute, strategy, optimizer, outside}));
-  EXPECT_EQ(marks_of_a_step(false, false), (std::vector<Phase>{strategy, compute, strategy, optimizer, strategy, outside}));
+  EXPECT_EQ(marks_of_a_step(false, false), (std::vector<Phase>{compute, outside, optimizer, outside}));
+  EXPECT_EQ(marks_of_a_step(false, true), (std::vector<Phase>{compute, outside, strategy, optimizer, outside}));
+}
+
+// A lock for each part of the model, and an update by the host in it.
+TEST(StepClock, MarksNoPhaseInWhichOnlyTheHostWorks) {
+  StepClock clock;
+  const StepClock::ThreadScope of_thread(clock);
+  Listed timeline;
+  {
+    const StepClock::TimelineScope marked(clock, timeline, false);
+    const StepClock::PhaseScope step(Phase::strategy);
+    { const StepClock::PhaseScope pass(Phase::compute); }
+    for (int part = 0; part < 100; ++part) {
+      const StepClock::PhaseScope lock(Phase::waiting);
+      const StepClock::PhaseScope inside(Phase::strategy);
+      const StepClock::PhaseScope update(Phase::optimizer, nullptr, true);
+    }
+    const StepClock::PhaseScope copy(Phase::transfer);
+  }
+  using enum Phase;
+  EXPECT_EQ(timeline.phases, (std::vector<Phase>{compute, outside, transfer, outside}));
 }
 
 }  // namespace
