@@ -31,6 +31,12 @@ add_custom_target(mgcompare_documents ALL DEPENDS ${documents} ${documents_folde
 # The pages for readers, in the folders in which their links expect each other.
 install(FILES README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY plugins DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program FILES_MATCHING PATTERN README.md)
+install(FILES reports/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/reports COMPONENT program)
+install(CODE "
+  set(folder \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR})
+  file(CREATE_LINK ../../mgcompare/configs \${folder}/configs SYMBOLIC)
+  include(${PROJECT_SOURCE_DIR}/cmake/InstalledLinks.cmake)" COMPONENT program)
 install(FILES ${documents_folder}/mgcompare.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${documents_folder}/mgcompare DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
 install(FILES ${documents_folder}/_mgcompare DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)

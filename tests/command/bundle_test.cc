@@ -106,6 +106,23 @@ TEST_F(Bundle, HasTheSchemaWhereConfigsNameIt) {
   }
 }
 
+// Pages of the repository also link to its sources, which are not installed.
+TEST_F(Bundle, HasPagesWhoseLinksLeadToFiles) {
+  const std::regex link(R"(\]\(([^)#\s]+)[)#])");
+  int links = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder() / "share/doc/mgcompare")) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string text = text_of(entry.path());
+    for (std::sregex_iterator found(text.begin(), text.end(), link), end; found != end; ++found) {
+      const std::string target = (*found)[1];
+      if (target.find(':') != std::string::npos) continue;
+      ++links;
+      EXPECT_TRUE(fs::exists(entry.path().parent_path() / target)) << target << " in " << entry.path();
+    }
+  }
+  EXPECT_GT(links, 100);
+}
+
 TEST_F(Bundle, IsNeverMadeOverSomethingElse) {
   std::ofstream(place().folder() / "file") << "mine";
   const std::string script = std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle ";
