@@ -11,6 +11,7 @@
 
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/progress_display.h"
 #include "plan/strategy_rows.h"
 #include "plan/version.h"
 #include "services/verify_service.h"
@@ -104,7 +105,14 @@ int verify_strategies(const Command& command) {
     device_kind = kind;
     if (!command.json) fmt::print("on {} devices, with seed {} (--seed {} repeats this)\n", kind, request.seed, request.seed);
   };
+  listeners.row_begins = [&](const std::string& label, std::size_t row, std::size_t rows, double seconds_left) {
+    if (command.json || command.quiet || rows < 2) return;
+    const std::string left = seconds_left > 0 ? fmt::format(", about {} left", duration_text(seconds_left)) : "";
+    print_stderr("{}: strategy {} of {}{}\n", plain(label), row + 1, rows, left);
+  };
+  std::vector<VerifyFinding> so_far;
   listeners.found = [&](const VerifyFinding& finding) {
+    so_far.push_back(finding);
     if (!command.json && !command.quiet) print_finding(finding);
   };
   listeners.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
@@ -118,7 +126,15 @@ int verify_strategies(const Command& command) {
     // For their numbers of ranks.
     if (version.variant.empty()) request.config.variants = variants;
     if (has_titles && !command.json) fmt::print("{}{}\n", &version == &versions.front() ? "" : "\n", title_of(version));
-    const std::vector<VerifyFinding> findings = verify_in_workers(request, probe, supervisor_settings(), listeners);
+    so_far.clear();
+    const std::vector<VerifyFinding> findings = [&] {
+      try {
+        return verify_in_workers(request, probe, supervisor_settings(), listeners);
+      } catch (const Error&) {
+        if (!command.json && !so_far.empty()) print_result(so_far);
+        throw;
+      }
+    }();
     const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });
     passed &= holds;
     if (!command.json) print_result(findings);

@@ -11,6 +11,7 @@
 
 #include "measure/step_clock.h"
 #include "mgcompare/error.h"
+#include "runtime/timed_optimizer.h"
 
 namespace mgcompare {
 namespace {
@@ -48,29 +49,6 @@ RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::
     result.updates[i] = {with(one.updates[i].made, other.updates[i].made), with(one.updates[i].forgotten, other.updates[i].forgotten)};
   return result;
 }
-
-// An optimiser whose calls are counted, and are part of Phase::optimizer.
-class TimedOptimizer : public Optimizer {
- public:
-  TimedOptimizer(Optimizer& optimizer, std::atomic<std::uint64_t>& calls, bool on_host = false)
-      : optimizer_(optimizer), calls_(calls), on_host_(on_host) {}
-  std::vector<Vec> state() override { return optimizer_.state(); }
-  void reset() override { optimizer_.reset(); }
-  void advance() override {
-    const StepClock::PhaseScope in(Phase::optimizer, nullptr, on_host_);
-    optimizer_.advance();
-  }
-  void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
-    const StepClock::PhaseScope in(Phase::optimizer, nullptr, on_host_);
-    ++calls_;
-    optimizer_.apply(weights, gradients, range, batch, rate_scale);
-  }
-
- private:
-  Optimizer& optimizer_;
-  std::atomic<std::uint64_t>& calls_;
-  bool on_host_;
-};
 
 }  // namespace
 

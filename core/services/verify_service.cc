@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "base/shortage.h"
 #include "base/temporary_folder.h"
@@ -183,8 +184,13 @@ class VerifyRun {
 
   void check_rows() {
     std::vector<std::size_t> passed;
-    for (std::size_t row = 0; row < request_.config.strategies.size(); ++row)
+    const std::size_t rows = request_.config.strategies.size();
+    const double start = now();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const double seconds_left = row == 0 ? 0 : (now() - start) / static_cast<double>(row) * static_cast<double>(rows - row);
+      listeners_.row_begins(request_.config.strategies[row].label, row, rows, seconds_left);
       if (check(row, false)) passed.push_back(row);
+    }
     supervisor_.end_worker();
     // Backwards: what an earlier row leaves in the process shows.
     for (auto row = passed.rbegin(); row != passed.rend(); ++row)

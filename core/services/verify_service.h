@@ -26,6 +26,8 @@ struct VerifyRequest {
 
 struct VerifyListeners {
   std::function<void(const std::string& device_kind)> begins;
+  // Row `row` of `rows` (from 0) begins. `seconds_left`: of all rows, by those before; 0 for the first.
+  std::function<void(const std::string& label, std::size_t row, std::size_t rows, double seconds_left)> row_begins;
   std::function<void(const VerifyFinding&)> found;
   std::function<void(const std::string& text)> says;
 };
