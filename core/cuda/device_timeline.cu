@@ -58,8 +58,9 @@ void CudaTimeline::record(cudaStream_t stream, std::size_t slot) {
   check(cudaEventRecord(recorded_[slot].get(), stream), kWhat);
 }
 
-// Both events are complete.
+// The event of an exchange beside may end after what the compute stream waits for.
 double CudaTimeline::seconds_at(cudaEvent_t event) const {
+  check(cudaEventSynchronize(event), kWhat);
   float milliseconds = 0;
   check(cudaEventElapsedTime(&milliseconds, origin_.get(), event), kWhat);
   return static_cast<double>(milliseconds) * 1e-3;
@@ -159,6 +160,8 @@ double CudaTimeline::measure_mark() {
 // The host clock is read before and after each event. The reading with the shortest interval is the most accurate.
 double CudaTimeline::ahead() {
   while (recorded_.size() < kPreparedEvents) recorded_.push_back(make_event());
+  // CUDA gives the time since the origin as a float: after minutes it would be too coarse.
+  check(cudaEventRecord(origin_.get(), device_.compute_stream()), kWhat);
   double closest = 1e9, ahead = 0;
   for (int reading = 0; reading < 20; ++reading) {
     device_.synchronize();

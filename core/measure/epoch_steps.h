@@ -1,6 +1,6 @@
 #pragma once
 
-// The steps of one rank's epoch, as a number of steps whose breakdown was measured during warm-up.
+// The steps of one rank's epoch, as a number of steps whose breakdown was measured in some of them, or in the warm-up.
 
 #include <cstddef>
 

@@ -46,11 +46,11 @@ struct Replay {
   double seconds = 0;
 };
 
+// Seconds of a replay with marks over those of one without; 1 where either is missing.
+double slowdown_by_marks(const std::vector<Replay>& replays);
 // Breakdown of a step from replays of the same `steps` steps with and without marks. `rounds`: the events of the marked replays, in
 // their order. What a marked replay takes longer than another is the cost of its marks. The parts sum to the mean time of a replay
 // without marks (see fit()). First replays count only where there are no others. Empty without replays of both kinds.
-// Seconds of a replay with marks over those of one without; 1 where either is missing.
-double slowdown_by_marks(const std::vector<Replay>& replays);
 std::optional<StepBreakdown> break_down(const std::vector<Replay>& replays, const std::vector<std::vector<PhaseEvent>>& rounds, std::size_t steps);
 
 // Breakdown of steps that the host issued: from the start of its first span to the end of its last. The phases of the host

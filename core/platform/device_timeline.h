@@ -1,7 +1,7 @@
 #pragma once
 
 // Records when a device reaches the boundaries between the phases of a step, by a clock of the device. Marks cost time, so
-// only some warm-up steps are marked. measure/step_breakdown.h evaluates the events.
+// only some steps are marked. measure/step_breakdown.h evaluates the events.
 
 #include <cstddef>
 #include <vector>

@@ -123,7 +123,7 @@ bool GraphSteps::is_sampled(const Key& key) const {
 
 void GraphSteps::repeat(std::size_t step, std::size_t count) {
   const Key key = this->key(step, count);
-  const bool is_marked = is_sampled(key);
+  bool is_marked = is_sampled(key);
   auto found = graphs_.find(key);
   if (found == graphs_.end()) {
     // The time of the capture is in no step.
@@ -136,6 +136,8 @@ void GraphSteps::repeat(std::size_t step, std::size_t count) {
     marked.timeline = sampling_.make_timeline();
     const StepClock::TimelineScope marking(*sampling_.clock, *marked.timeline, true);
     marked.graph = capture(step, count, marked.timeline.get());
+    // The capture is a pause: the sample is the next replay, if there are others than first ones.
+    is_marked = full_ / body_ < 2;
   }
   const bool is_first = !running_;
   if (is_first) {

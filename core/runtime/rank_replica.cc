@@ -138,7 +138,7 @@ Ready RankReplica::timed(const Ready& ready) {
 // Dropout and the augmentation of samples depend on it.
 void RankReplica::expect_own_epoch(const Batch& batch) const {
   if (!batch_ || batch.epoch() == batch_->epoch()) return;
-  throw Error(fmt::format("a pass in epoch {} got a batch of epoch {}, whose samples are augmented and dropped out otherwise: give it that of the step",
+  throw Error(fmt::format("a pass in epoch {} got a batch of epoch {}; augmentation and dropout depend on the epoch: give it the batch of the step",
                           batch_->epoch() + 1, batch.epoch() + 1));
 }
 

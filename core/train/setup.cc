@@ -164,7 +164,7 @@ void Setup::sample_parts(std::size_t number) {
   const std::size_t steps = state_.config.epochs * state_.facts.steps_per_epoch;
   if (rank.graph_steps != nullptr) return rank.graph_steps->sample_parts(rank.clock, make_timeline, steps, rank.sample_every);
   // Some ten steps are measured, or none.
-  std::unique_ptr<DeviceTimeline> timeline = steps < 10 * rank.sample_every * (state_.free_pace ? state_.ranks.size() : 1) ? nullptr : make_timeline();
+  std::unique_ptr<DeviceTimeline> timeline = steps < 10 * rank.sample_every ? nullptr : make_timeline();
   if (timeline != nullptr) rank.sampler = std::make_unique<StepSampler>(std::move(timeline), rank.sample_every);
 }
 

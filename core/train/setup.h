@@ -26,7 +26,7 @@ class Setup {
   void prepare(std::size_t rank, bool live);
   // Null if the host issues every step.
   std::unique_ptr<GraphSteps> make_graph_steps(std::size_t rank);
-  // The training measures the parts of its steps where it replays enough of them.
+  // The training measures the parts of its steps where there are enough of them.
   void sample_parts(std::size_t rank);
   // Called by rank 0 only. Frees the shared objects of the warm-up: they hold memory of replicas that prepare() replaces.
   void end_warmup();
