@@ -180,12 +180,14 @@ void rank_cells(Comparison& comparison) {
   });
 }
 
-// It is no row of the comparison.
-void add_reference(Comparison& comparison, const Row& row) {
+// A reference or a rehearsal, which is no row of the comparison.
+void add_extra(Comparison& comparison, const Row& row) {
   if (row.state != RowState::finished) return;
   comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
-  if (row.result.status == TrialStatus::done) ++comparison.done;
-  else comparison.failed_references.push_back(&row);
+  const bool is_done = row.result.status == TrialStatus::done;
+  comparison.done += is_done ? 1 : 0;
+  if (row.trial.rehearsal) (is_done ? comparison.rehearsals : comparison.failed_rehearsals).push_back(&row);
+  else if (!is_done) comparison.failed_references.push_back(&row);
 }
 
 // Position of the strategy in the config; past the end if it is not there (in a variant or an old file).
@@ -234,8 +236,8 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
   for (const Row& row : run.rows) {
     if (only != nullptr && networks.of(row) != *only) continue;
     ++comparison.trials;
-    if (row.trial.reference) {
-      add_reference(comparison, row);
+    if (row.trial.reference || row.trial.rehearsal) {
+      add_extra(comparison, row);
       continue;
     }
     const std::string name = row_name(row.trial);

@@ -92,6 +92,7 @@ struct Comparison {
   std::size_t trials = 0, finished = 0, done = 0;
   PromiseChecks promises;
   std::vector<const Row*> failed_references;  // that finished with another status than done (plan/controls.h)
+  std::vector<const Row*> rehearsals, failed_rehearsals;  // done, and finished with another status (plan/rehearsals.h)
 };
 
 // All rows of a run, each against its own baseline. With several networks the ranking has no meaning.

@@ -72,6 +72,7 @@ const std::vector<Column>& columns() {
       {"bracket", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.bracket); }, false},
       {"control", [](const Row& r, const PromiseCheck&) { return r.trial.control ? "1" : "0"; }, false},
       {"reference", [](const Row& r, const PromiseCheck&) { return r.trial.reference ? "1" : "0"; }, false},
+      {"rehearsal", [](const Row& r, const PromiseCheck&) { return r.trial.rehearsal ? "1" : "0"; }, false},
       {"framework_version", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.framework_version); }},
       {"framework_versions", [](const Row& r, const PromiseCheck&) { return csv_field(all_versions(r)); }},
       {"like", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.like); }},

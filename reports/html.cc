@@ -24,6 +24,7 @@
 #include "reports/failures.h"
 #include "reports/framework_findings.h"
 #include "reports/infrastructure.h"
+#include "reports/link_need.h"
 #include "reports/machine_tables.h"
 #include "reports/overview_findings.h"
 #include "reports/repetition.h"
@@ -158,9 +159,11 @@ Section prediction_section(const Overview& overview, Json& charts) {
   add_charts(overview, section, [&](const Comparison& part) { return prediction_charts(part, all.at(&part)); }, table, charts);
   for (const Comparison& part : overview.parts) {
     if (all[&part].empty()) section.sentence(about(overview, part) + no_prediction(part));
+    for (const std::string& sentence : predicted_break_even(all[&part])) section.sentence(about(overview, part) + sentence);
     for (const std::string& problem : prediction_problems(all[&part])) section.sentence(about(overview, part) + problem);
   }
   add_tables(overview, section, table);
+  add_tables(overview, section, [&](const Comparison& part) { return link_need_table(link_needs(part, all.at(&part))); }, true);
   return section;
 }
 

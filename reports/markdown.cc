@@ -14,6 +14,7 @@
 #include "reports/explain.h"
 #include "reports/failures.h"
 #include "reports/framework_findings.h"
+#include "reports/link_need.h"
 #include "reports/machine_tables.h"
 #include "reports/overview_findings.h"
 #include "reports/prediction.h"
@@ -137,8 +138,11 @@ std::string prediction_section(const Overview& overview) {
   std::string text;
   for (const Table& table : tables_of(overview, [&](const Comparison& part) { return prediction_table(all.at(&part)); }))
     text += table.lines.empty() ? "\n## Prediction\n" : markdown_section(table);
+  for (const Table& table : tables_of(overview, [&](const Comparison& part) { return link_need_table(link_needs(part, all.at(&part))); }))
+    if (!table.lines.empty()) text += markdown_section(table);
   for (const Comparison& part : overview.parts) {
     if (all[&part].empty()) text += fmt::format("\n{}\n", markdown(about(overview, part) + no_prediction(part)));
+    for (const std::string& sentence : predicted_break_even(all[&part])) text += fmt::format("\n{}\n", markdown(about(overview, part) + sentence));
     for (const std::string& problem : prediction_problems(all[&part])) text += fmt::format("\n{}\n", markdown(about(overview, part) + problem));
   }
   return text;

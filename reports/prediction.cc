@@ -12,6 +12,7 @@
 #include "reports/charts/series.h"
 #include "reports/exchange.h"
 #include "reports/findings.h"
+#include "reports/rehearsed_step.h"
 #include "reports/text.h"
 #include "reports/work.h"
 
@@ -144,7 +145,7 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   check.payload = payload;
   prediction.hold_out_error =
       std::abs(check.step(largest.trial().devices, samples_per_device(largest)) / largest.breakdown.step - 1);
-  prediction.trusted = prediction.hold_out_error <= kWorstHoldOut;
+  prediction.trusted = *prediction.hold_out_error <= kWorstHoldOut;
 
   const Model model = model_of(kin, weak, given, bare_times(run, largest.trial().device_kind, most + 1));
   prediction.link = model.link;
@@ -172,13 +173,48 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
             [](const PredictedStep& a, const PredictedStep& b) { return a.devices < b.devices; });
 }
 
+// By rehearsals. `row`: the cells of one strategy and batch, by devices.
+void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const Kin& row, const Cell& one_device,
+                    const std::vector<std::size_t>& devices, const std::optional<LinkModel>& given, const Run& run) {
+  const DeviceKind kind = prediction.largest->trial().device_kind;
+  const ExchangeCost own(run, kind, std::nullopt), cost(run, kind, given);
+  prediction.is_rehearsed = true;
+  prediction.fitted_rows = rehearsals.size();
+  if (const std::optional<LinkModel> link = cost.link()) prediction.link = *link;
+  // What the rows on fewer devices took longer than their rehearsals, above all by waiting for each other, those on more will, too.
+  std::map<std::size_t, double> longer;
+  for (const Cell* const cell : row)
+    if (const auto known = rehearsals.find(cell->trial().devices); known != rehearsals.end())
+      longer[known->first] = cell->breakdown.step / rehearsed_step(*known->second, own);
+  const auto seconds = [&](std::size_t n, const ExchangeCost& by) {
+    const auto next = longer.lower_bound(n);
+    return rehearsed_step(*rehearsals.at(n), by) * (next == longer.begin() ? 1 : std::prev(next)->second);
+  };
+  const Cell& largest = *prediction.largest;
+  const std::size_t most = largest.trial().devices;
+  if (longer.contains(most)) prediction.hold_out_error = std::abs(seconds(most, own) / largest.breakdown.step - 1);
+  prediction.trusted = prediction.hold_out_error.value_or(0) <= kWorstHoldOut;
+  const bool weak = largest.trial().scaling == ScalingMode::weak;
+  const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
+  for (const auto& [n, rehearsal] : rehearsals) {
+    const auto cell = std::find_if(row.begin(), row.end(), [&, count = n](const Cell* one) { return one->trial().devices == count; });
+    const bool is_asked = std::find(devices.begin(), devices.end(), n) != devices.end();
+    if (cell == row.end() && (!is_asked || !prediction.trusted)) continue;
+    const double batch = weak ? samples_per_device(largest) * count(n) : static_cast<double>(largest.trial().global_batch);
+    PredictedStep step{n, seconds(n, cost)};
+    step.speed_up = batch / step.step / base;
+    if (cell != row.end() && !given) step.measured = (*cell)->speed_up.median;
+    prediction.steps.push_back(step);
+  }
+}
+
 // The band grows with each doubling beyond the measured number of devices.
 void add_bands(std::vector<Prediction>& all) {
   for (Prediction& prediction : all) {
-    double error = std::max(prediction.hold_out_error, kLeastBand);
+    double error = std::max(prediction.hold_out_error.value_or(kWorstHoldOut), kLeastBand);
     for (const Prediction& other : all)
       if (other.trusted && other.largest->trial().device_kind == prediction.largest->trial().device_kind)
-        error = std::max(error, other.hold_out_error);
+        error = std::max(error, other.hold_out_error.value_or(0));
     const std::size_t most = prediction.largest->trial().devices;
     for (PredictedStep& step : prediction.steps) {
       const double band = 1 + error * (1 + std::log2(count(std::max(step.devices, most)) / count(most)));
@@ -207,14 +243,21 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       if (row.empty()) continue;
       const Kin& kin = kins.at({series.name, panel.device_kind, panel.scaling});
       std::sort(row.begin(), row.end(), [](const Cell* a, const Cell* b) { return a->trial().devices < b->trial().devices; });
-      if (row.back()->trial().devices < 2 || row.back()->is_ceiling || !row.back()->baseline) continue;
+      if (row.back()->is_ceiling || !row.back()->baseline) continue;
+      const Rehearsals rehearsals = rehearsals_of(comparison, *row.back());
+      const Row* const failed = failed_rehearsal(comparison, *row.back());
+      if (row.back()->trial().devices < 2 && rehearsals.empty() && failed == nullptr) continue;
       if (std::any_of(kin.begin(), kin.end(), [](const Cell* cell) { return cell->is_disqualified(); })) continue;
       Prediction prediction{series.name, row.back()};
       try {
+        if (rehearsals.empty() && failed != nullptr)
+          throw Error(fmt::format("its rehearsal on {} devices: {}", failed->trial.devices, failed->result.cause));
         if (row.back()->runs_freely) throw Error("its ranks run in free pace, which this model does not describe");
         const auto given = links.find(panel.device_kind);
-        fill(prediction, kin, row, comparison.cells[*row.back()->baseline], devices,
-             given == links.end() ? std::nullopt : std::optional(given->second), *comparison.run);
+        const std::optional<LinkModel> link = given == links.end() ? std::nullopt : std::optional(given->second);
+        const Cell& one_device = comparison.cells[*row.back()->baseline];
+        if (rehearsals.empty()) fill(prediction, kin, row, one_device, devices, link, *comparison.run);
+        else fill_rehearsed(prediction, rehearsals, row, one_device, devices, link, *comparison.run);
       } catch (const Error& error) {
         prediction.problem = error.what();
         prediction.trusted = false;
@@ -235,13 +278,14 @@ std::vector<std::size_t> usual_devices(const Comparison& comparison) {
 
 Table prediction_table(const std::vector<Prediction>& predictions) {
   Table table{"Prediction",
-              "Step time and speed-up, predicted by a model of each strategy that is fitted on its own few rows. Held out: the error on "
-              "the largest measured number of devices of a model fitted on smaller ones, with the same link. This is one row and may "
-              "be chance, so the band is the largest such error of all strategies in this table, at least 5 %, plus the same again "
+              "Step time and speed-up, predicted by a model of each strategy. Rehearsals: from steps of one device in the place of one of "
+              "several, and the time of their exchanges on the link. Otherwise the model is fitted on the strategy's own few rows. Held out: the error on "
+              "the largest measured number of devices of a model of the smaller ones, with the same link. This is one row and may "
+              "be chance, so the band is the largest such error of all strategies in this table, at least 5 % (15 % if none was measured), plus the same again "
               "for each doubling beyond the machine. It is not a confidence interval, and does not include costs that only more "
               "devices cause (another switch, a second host). All-reduce x f: the link as measured by all-reduces before the first "
               "trial, of whose time the share f is exposed in the steps.",
-              {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "rows", "held out", "link"},
+              {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "model", "held out", "link"},
               2,
               {}, {}};
   for (const Prediction& prediction : predictions) {
@@ -256,7 +300,7 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
            fmt::format("{}\n[{} .. {}]", seconds_text(step.step), seconds_text(step.low), seconds_text(step.high)),
            fmt::format("{:.2f}\n[{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high),
            percent_text(step.speed_up / n), step.measured ? fmt::format("{:.2f}", *step.measured) : "-",
-           fmt::format("{}", prediction.fitted_rows), percent_text(prediction.hold_out_error),
+           prediction.is_rehearsed ? "rehearsals" : fmt::format("{} rows", prediction.fitted_rows), prediction.hold_out_error ? percent_text(*prediction.hold_out_error) : "-",
            has_link ? fmt::format("{}\n({} per message, {}/s)", prediction.link.name, seconds_text(prediction.link.latency),
                                   bytes_text(prediction.link.bandwidth))
                     : "none needed"});
@@ -277,7 +321,7 @@ std::vector<std::string> prediction_problems(const std::vector<Prediction>& pred
         !prediction.problem.empty()
             ? prediction.problem
             : fmt::format("the error on its largest measured number of devices is {}, and predictions need at most {}",
-                          percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut));
+                          percent_text(*prediction.hold_out_error), percent_text(kWorstHoldOut));
     const auto same = std::find_if(all.begin(), all.end(), [&](const Problem& problem) { return problem.text == text; });
     if (same == all.end())
       all.push_back({title_of(*prediction.largest), text});

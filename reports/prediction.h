@@ -30,7 +30,8 @@ struct Prediction {
   const Cell* largest = nullptr;                // the held-out row
   std::string problem;                          // why there is no prediction; empty: there is one
   std::size_t fitted_rows = 0;                  // rows of the strategy in the final fit
-  double hold_out_error = 0;                    // |predicted / measured - 1| of the held-out step time
+  bool is_rehearsed = false;                    // from rehearsals; otherwise from a fit of the rows
+  std::optional<double> hold_out_error;         // |predicted / measured - 1| of the held-out step time; none: nothing on several devices was measured
   bool trusted = false;                         // no problem, and the error is at most kWorstHoldOut
   LinkModel link;
   std::vector<PredictedStep> steps;             // by devices: the measured and the requested numbers; if not trusted

@@ -32,6 +32,7 @@ std::string environment(const char* name) {
 std::string detail_of(const Trial& trial, bool has_seeds) {
   if (trial.bracket > 0) return " (bracket)";
   if (trial.control) return " (control)";
+  if (trial.rehearsal) return " (rehearsal)";
   if (trial.reference) return "";  // its row says so
   return has_seeds ? fmt::format(" seed {}", trial.seed) : "";
 }

@@ -23,6 +23,7 @@
 #include "reports/mllog.h"
 #include "reports/overview.h"
 #include "reports/host_prediction.h"
+#include "reports/link_need.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
 #include "reports/report.h"
@@ -243,11 +244,14 @@ int predict_more(const Command& command) {
   if (!any) throw Error(fmt::format("{}: {}", command.target, no_prediction(overview.parts.front())));
   for (const Table& table : tables_of(overview, [&](const Comparison& part) { return prediction_table(predictions.at(&part)); }))
     if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
+  for (const Table& table : tables_of(overview, [&](const Comparison& part) { return link_need_table(link_needs(part, predictions.at(&part))); }))
+    if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
   std::set<std::string> told;
   for (const auto& [kind, link] : links)
     if (told.insert(link.source).second) fmt::print("Link {}: {}\n", link.name, link.source);
   for (const Comparison& part : overview.parts) {
     const std::string about = overview.title_of(part).empty() ? "" : overview.title_of(part) + ": ";
+    for (const std::string& sentence : predicted_break_even(predictions.at(&part))) fmt::print("{}{}\n", about, sentence);
     for (const std::string& problem : prediction_problems(predictions.at(&part))) fmt::print("{}{}\n", about, problem);
     if (predictions.at(&part).empty()) fmt::print("{}{}\n", about, no_prediction(part));
   }

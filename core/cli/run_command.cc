@@ -199,10 +199,20 @@ std::string directory_of(const Command& command, const Config& config) {
   return newest.directory;
 }
 
+std::size_t device_count(const Plan& plan, DeviceKind kind) {
+  for (const PlatformSummary& platform : plan.platforms)
+    if (platform.kind == to_string(kind)) return platform.devices.size();
+  return 0;
+}
+
 std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {
   std::map<DeviceKind, std::set<std::size_t>> groups;
-  for (const Trial& trial : plan.trials)
-    if (trial.unavailable.empty() && trial.hosts == 1 && trial.devices > 1) groups[trial.device_kind].insert(trial.devices);
+  for (const Trial& trial : plan.trials) {
+    if (!trial.unavailable.empty() || trial.hosts > 1) continue;
+    // A rehearsal may have more devices than the machine.
+    const std::size_t devices = trial.rehearsal ? std::min(trial.devices, device_count(plan, trial.device_kind)) : trial.devices;
+    if (devices > 1) groups[trial.device_kind].insert(devices);
+  }
   std::vector<LinkMeasurements> found;
   for (const auto& [kind, counts] : groups) {
     const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
@@ -351,7 +361,8 @@ int exit_code_of(const Run& run) {
   const bool is_complete = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
     // A reference that does not fit leaves a promise unchecked, but every row has its result.
     // So does a backend that this machine lacks.
-    const bool can_fail = (row.trial.reference && row.result.status != TrialStatus::interrupted) ||
+    // So does a rehearsal that fails: a prediction is missing.
+    const bool can_fail = ((row.trial.reference || row.trial.rehearsal) && row.result.status != TrialStatus::interrupted) ||
                           (is_backend(row.trial.plugin_file) && row.result.status == TrialStatus::unavailable);
     return row.state == RowState::finished && (row.result.status == TrialStatus::done || can_fail);
   });

@@ -161,6 +161,7 @@ struct MeasureConfig {
   double time_limit = 600;          // seconds per trial
   double memory_limit = 0;          // GiB per trial on CPUs; 0: 80 % of the free memory
   bool record = false;              // write the schedule log that a replay of free-running ranks needs
+  Rehearse rehearse = Rehearse::automatic;  // rows on more devices, by one
 };
 
 struct Config {

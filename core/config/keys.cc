@@ -326,6 +326,10 @@ std::vector<Key> make_keys() {
        .field = Number([](Config& c) -> double& { return c.measure.memory_limit; }),
        .max = 1e6,
        .unit = "GiB"},
+      {.name = "measure.rehearse",
+       .help = "Rehearsals: one device trains for two epochs as one of several would, with exchanges that take no time, for predictions of more "
+               "devices than a row or the machine has. auto: with `level: thorough`.",
+       .field = choice([](Config& c) -> auto& { return c.measure.rehearse; })},
       {.name = "measure.record",
        .help = "Record the order of exclusive sections of free-running ranks and each gradient, for `mgcompare replay`; uses "
                "deterministic kernels.",

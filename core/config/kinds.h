@@ -36,6 +36,7 @@ enum class Precision { automatic, fp32, tf32, bf16 };
 enum class KernelChoice { fused, library };
 enum class BatchNormPolicy { local, sync };
 enum class MeasureLevel { quick, normal, thorough };
+enum class Rehearse { automatic, always, never };
 // Which trials share a worker process.
 enum class Isolation { sweep, trial };
 // Who starts the workers of other hosts.
@@ -68,6 +69,8 @@ template <>
 inline constexpr auto kKindNames<Precision> = std::to_array<std::string_view>({"auto", "fp32", "tf32", "bf16"});
 template <> inline constexpr auto kKindNames<KernelChoice> = std::to_array<std::string_view>({"fused", "library"});
 template <> inline constexpr auto kKindNames<BatchNormPolicy> = std::to_array<std::string_view>({"local", "sync"});
+template <>
+inline constexpr auto kKindNames<Rehearse> = std::to_array<std::string_view>({"auto", "always", "never"});
 template <>
 inline constexpr auto kKindNames<MeasureLevel> = std::to_array<std::string_view>({"quick", "normal", "thorough"});
 template <> inline constexpr auto kKindNames<Isolation> = std::to_array<std::string_view>({"sweep", "trial"});

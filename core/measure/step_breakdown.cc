@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "measure/exchange_calls.h"
+
 namespace mgcompare {
 namespace {
 
@@ -124,6 +126,8 @@ std::optional<StepBreakdown> break_down(const std::vector<Replay>& replays, cons
     sum.exchanges.insert(sum.exchanges.end(), part.exchanges.begin(), part.exchanges.end());
   }
   if (counted == 0) return std::nullopt;
+  sum.calls = exchange_calls(rounds.back());
+  sum.call_steps = steps;
   sum.fit(mean_seconds(replays, false, true) * static_cast<double>(counted));
   sum.divide(static_cast<double>(steps * counted));
   return sum;

@@ -10,6 +10,7 @@
 #include "results/result.h"
 #include "measure/step_clock.h"
 #include "platform/device_timeline.h"
+#include "results/exchange_call.h"
 
 namespace mgcompare {
 
@@ -25,6 +26,9 @@ std::vector<double> seconds_by_layer(const std::vector<std::vector<Stretch>>& la
 struct StepBreakdown {
   RankTimes times;                  // `exchange` includes the wait for other ranks
   std::vector<double> exchanges;    // seconds of each collective in the order of the calls, overlapped or not
+  // Of `call_steps` measured steps, one after the other.
+  std::vector<ExchangeCall> calls;
+  std::size_t call_steps = 0;
 
   // Scales everything so that the parts sum to `seconds`, the time of the same steps without marks. A change by more than a quarter
   // says that the marks changed the steps: then nothing is scaled, so that the parts do not sum to the training clock and the row is

@@ -16,6 +16,7 @@
 #include "model/preparation.h"
 #include "model/spec.h"
 #include "plan/numerics.h"
+#include "plan/rehearsals.h"
 #include "plan/strategy_rows.h"
 #include "plan/trial_order.h"
 #include "plan/version.h"
@@ -178,6 +179,7 @@ class Planner {
           }
           for (const ListedDevices& single : single_devices(devices, plan_.platforms))
             add_candidate(version, strategy, single, batch, 1, true);
+          if (has_rehearsals(config)) add_rehearsals(version, strategy, devices, batch);
         }
       }
     }
@@ -209,6 +211,19 @@ class Planner {
     rows_.push_back(std::move(row));
   }
 
+  // On the first device of each kind.
+  void add_rehearsals(std::size_t version, std::size_t strategy, const std::vector<ListedDevices>& devices, std::size_t batch) {
+    for (const ListedDevices& single : single_devices(devices, plan_.platforms)) {
+      std::vector<std::size_t> counts;
+      for (const ListedDevices& some : devices)
+        if (some.kind == single.kind && some.hosts == 1 && some.unavailable.empty()) counts.push_back(some.count);
+      for (const std::size_t count : rehearsed_counts(counts)) {
+        add_candidate(version, strategy, {single.kind, count, 1, single.ids, single.unavailable}, batch, 1, false);
+        rows_.back().trial.rehearsal = true;
+      }
+    }
+  }
+
   std::size_t question(const Row& row) {
     const Config& config = versions_[row.version].config;
     const Trial& trial = row.trial;
@@ -231,6 +246,7 @@ class Planner {
       const bool one_rank_only = single.contains({row.strategy, row.version, row.trial.device_kind});
       const int ranks = static_cast<int>(row.trial.ranks());
       const bool fits = traits(row).least_ranks <= ranks && ranks <= traits(row).most_ranks;
+      if (row.trial.rehearsal) return one_rank_only || !fits || has_problem(row) || !can_be_rehearsed(traits(row), row.trial);
       if (!row.alone && !one_rank_only && !fits) {
         warn_once(fmt::format("{} is left out at {} rank{}: it needs {}", row.trial.strategy.label, ranks,
                               ranks == 1 ? "" : "s",
@@ -239,6 +255,12 @@ class Planner {
       }
       return row.alone != one_rank_only || !fits;
     });
+  }
+
+  bool has_problem(const Row& row) const {
+    const StrategySummary& answer = answers_[row.question];
+    return !answer.crash.empty() ||
+           std::any_of(answer.problems.begin(), answer.problems.end(), [](const OptionProblem& found) { return !found.warning; });
   }
 
   bool is_own(const std::string& file) const {
@@ -250,7 +272,7 @@ class Planner {
   void check(const Row& row) {
     const StrategyConfig& strategy = config_.strategies[row.strategy];
     const StrategySummary& answer = answers_[row.question];
-    if (!row.trial.unavailable.empty()) return;
+    if (!row.trial.unavailable.empty() || row.trial.rehearsal) return;
     if (!answer.crash.empty()) {
       return problem(strategy.place, fmt::format("strategy '{}' crashed when it was created from its options: {}, in {}", strategy.name,
                                                  answer.crash, plain(row.trial.plugin_file)),
@@ -314,7 +336,7 @@ class Planner {
     }
     if (!baseline) warn_once("no strategy of this experiment is a baseline on one device, so efficiency cannot be computed");
     for (std::size_t i = 0; i < config_.strategies.size(); ++i) {
-      const bool used = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) { return row.strategy == i; });
+      const bool used = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) { return row.strategy == i && !row.trial.rehearsal; });
       if (!used) warn_once(fmt::format("{} has no row: it supports none of the listed numbers of devices", config_.strategies[i].label));
     }
     if (config_.scaling.ranks_per_device > 1) {
@@ -324,8 +346,9 @@ class Planner {
   }
 
   void lay_out() {
-    if (rows_.empty()) throw Error("nothing can run: no strategy supports any of the listed devices");
+    if (std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.trial.rehearsal; })) throw Error("nothing can run: no strategy supports any of the listed devices");
     std::vector<PlannedRow> rows;
+    std::vector<Trial> rehearsals;
     for (const Row& row : rows_) {
       const bool runs = row.trial.unavailable.empty();
       PlannedRow& planned = rows.emplace_back();
@@ -333,11 +356,16 @@ class Planner {
       planned.trial.traits = texts_of(traits(row));
       planned.trial.planned_steps = questions_[row.question].facts.steps_per_epoch;
       planned.trial.config = with_precision(versions_[row.version].config, plan_.platforms, row.trial.device_kind);
+      if (row.trial.rehearsal) {
+        rehearsals.push_back(rehearsal_of(planned.trial));
+        rows.pop_back();
+        continue;
+      }
       planned.baseline = runs && is_baseline(traits(row), row.trial);
       if (planned.baseline) plan_.checked.baselines.insert(row_name(row.trial));
       if (promises_baseline(traits(row), row.trial, versions_[row.version].config)) plan_.checked.exact.insert(row_name(row.trial));
     }
-    plan_.trials = ordered_trials(config_, rows, plan_.checked);
+    plan_.trials = ordered_trials(config_, rows, plan_.checked, std::move(rehearsals));
   }
 
   const Config& config_;

@@ -138,6 +138,14 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
   }
   std::vector<Trial> all = with_brackets(chosen, std::move(brackets));
   all.insert(all.end(), checks.begin(), checks.end());
+  // Those of the chosen rows, whatever their numbers of devices.
+  for (const Trial& trial : plan.trials) {
+    const auto is_alike = [&](const Trial& other) {
+      return other.strategy.label == trial.strategy.label && other.device_kind == trial.device_kind && batch_of(other) == batch_of(trial) &&
+             other.network == trial.network && other.variant == trial.variant;
+    };
+    if (trial.rehearsal && std::any_of(chosen.begin(), chosen.end(), is_alike)) all.push_back(trial);
+  }
   return all;
 }
 

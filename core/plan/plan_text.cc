@@ -103,6 +103,8 @@ std::string describe(const Plan& plan) {
   if (controls > 0) text += fmt::format(", {} of them control{} of exact rows", controls, controls == 1 ? "" : "s");
   const auto references = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.reference; });
   if (references > 0) text += fmt::format(", {} of them references of exact rows", references);
+  const auto rehearsals = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.rehearsal; });
+  if (rehearsals > 0) text += fmt::format(", {} of them rehearsal{} of rows on one device", rehearsals, rehearsals == 1 ? "" : "s");
   if (unavailable > 0) text += fmt::format(", {} of them unavailable", unavailable);
   text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
                       duration(estimate_seconds(plan.trials, plan.data)));
@@ -120,6 +122,7 @@ std::string describe(const Plan& plan) {
     rows.push_back(
         {std::to_string(i + 1), std::to_string(trial.number), trial.control       ? "control"
          : trial.reference   ? "reference"
+         : trial.rehearsal   ? "rehearsal"
          : trial.bracket > 0 ? "bracket"
                              : std::to_string(trial.block),
          trial.strategy.label,

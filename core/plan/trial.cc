@@ -143,6 +143,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"seed", trial.seed},
           {"data_fingerprint", trial.data_fingerprint},
           {"unavailable", trial.unavailable}};
+  if (trial.rehearsal) json["rehearsal"] = true;
   if (trial.hosts > 1) json["hosts"] = trial.hosts;
   if (!trial.ids.empty()) json["ids"] = trial.ids;
 }
@@ -155,6 +156,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.bracket = json.value("bracket", 0);
     read.control = json.value("control", false);
     read.reference = json.value("reference", false);
+    read.rehearsal = json.value("rehearsal", false);
     read.strategy = strategy_of(json.at("strategy"));
     read.plugin_file = json.at("plugin_file");
     read.plugin_sha256 = json.value("plugin_sha256", "");

@@ -24,6 +24,7 @@ struct TrialKey {
   int bracket = 0;                  // number of an extra baseline run (baseline_reruns.h); 0: a trial of a block
   bool control = false;             // an extra baseline run with another order of summation (controls.h)
   bool reference = false;           // the program's own run on one device, in place of a missing baseline (controls.h)
+  bool rehearsal = false;           // one device trains as rank 0 of `devices` would (rehearsals.h)
   StrategyConfig strategy;
   std::string plugin_file;          // shared library of the strategy
   std::string plugin_sha256;        // of that file when the run was planned; empty: any
@@ -44,7 +45,8 @@ struct TrialKey {
 
   std::size_t devices_per_host() const { return devices / hosts; }
   std::size_t ranks() const { return devices * ranks_per_device; }
-  bool is_repeat() const { return bracket == 0 && !control && !reference; }  // of its row, not an extra run
+  bool is_repeat() const { return bracket == 0 && !control && !reference && !rehearsal; }  // of its row, not an extra run
+  std::size_t devices_used() const { return rehearsal ? 1 : devices; }
 };
 
 struct Trial : TrialKey {

@@ -70,7 +70,8 @@ void shuffle_block(const Config& config, int block, std::vector<Trial>& trials) 
   shuffle(Random(config.seeds.front(), (static_cast<std::uint64_t>(block) << 32) + kShuffleStream), draw, trials);
 }
 
-std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked) {
+std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked,
+                                  std::vector<Trial> rehearsals) {
   const std::vector<Trial> trials = blocks(config, rows);
   // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
   const int last = static_cast<int>(trials.size());
@@ -78,6 +79,11 @@ std::vector<Trial> ordered_trials(const Config& config, const std::vector<Planne
   std::vector<Trial> checks = extra_checks(trials, checked);
   int number = last + static_cast<int>(extra.size());
   for (Trial& check : checks) check.number = ++number;
+  for (Trial& rehearsal : rehearsals) {
+    rehearsal.number = ++number;
+    rehearsal.seed = config.seeds.front();
+  }
+  checks.insert(checks.end(), rehearsals.begin(), rehearsals.end());
   std::vector<Trial> all = with_brackets(trials, extra);
   all.insert(after_first_block(all), checks.begin(), checks.end());
   return all;

@@ -16,6 +16,8 @@ struct Kept {
   std::string type = {};  // of the elements: "fp32", "bf16"; empty: not known, or several
 };
 
+inline constexpr char kLinksBetweenDevices[] = "the links between devices";
+
 struct Sent {
   std::string call;  // "all_reduce", "copy to host"
   std::string over;  // "the links between devices", "the host link"

@@ -46,6 +46,8 @@ void each_field(R& r, const F& f) {
     f("what", r.what), f("where", r.where), f("bytes", r.bytes), f("type", r.type);
   } else if constexpr (std::is_same_v<Plain, Sent>) {
     f("call", r.call), f("over", r.over), f("calls_per_step", r.calls), f("bytes_per_step", r.bytes);
+  } else if constexpr (std::is_same_v<Plain, ExchangeCall>) {
+    f("bytes", r.bytes), f("begin", r.begin), f("join", r.join), f("after", r.after);
   } else if constexpr (std::is_same_v<Plain, RankPlacement>) {
     f("device", r.device), f("kept", r.kept), f("sent", r.sent), f("own_kernels", r.own_kernels);
   } else {
@@ -67,6 +69,7 @@ void each_field(R& r, const F& f) {
     f("changed_settings", r.changed_settings);
     f("peak_memory_bytes", r.peak_memory), f("fitting_batch", r.fitting_batch), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
     f("record_sha256", r.record_sha256);
+    f("exchange_calls", r.exchange_calls), f("exchange_call_steps", r.exchange_call_steps);
     f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
     f("framework", r.framework), f("framework_version", r.framework_version), f("like", r.like), f("versions", r.versions);
     f("notes", r.notes);

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "results/exchange_call.h"
 #include "results/placement.h"
 #include "results/status.h"
 
@@ -124,6 +125,9 @@ struct Result {
   std::string weights_hash;         // SHA-256 of the settled weights, rank 0
   std::string record_sha256;        // of the record of the schedule (measure.record); empty: none, or not known
   std::vector<RankTimes> ranks;
+  // Of a rehearsal, on devices with a clock of their own: the exchanges of exchange_call_steps steps, which took no time.
+  std::vector<ExchangeCall> exchange_calls;
+  std::uint64_t exchange_call_steps = 0;
   bool compute_is_remainder = false;  // written by schema 1: compute is the step time less the other clocks
   std::vector<std::map<std::string, MetricResult>> metrics;  // by rank
   std::map<std::string, std::string> traits;  // promise, pace, models, role

@@ -141,10 +141,10 @@ void CommContext::abort() {
 template <class Call> void RankGroup::move_data(Phase phase, const char* name, double bytes, Call call) {
   if (phase == Phase::exchange) expect_meeting(name);
   ++calls_;
-  StepClock::PhaseScope in(phase, name);
-  if (context_.span_.is_whole()) ledger_.add(name, bytes);
+  StepClock::PhaseScope in(phase, name, false, bytes);
+  if (context_.is_on_one_host()) ledger_.add(name, bytes);
   in.began_with(Phase::waiting, call());
-  if (!context_.span_.is_whole()) bytes = count_traffic(name);
+  if (!context_.is_on_one_host()) bytes = count_traffic(name);
   remainder_ += bytes;
   const double whole = std::floor(remainder_ + 1e-6);
   bytes_ += static_cast<std::uint64_t>(whole);
@@ -194,6 +194,7 @@ void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
   expect_no_section("wait_until()");
   const StepClock::PhaseScope in(Phase::waiting);
+  if (context_.is_rehearsal() && !predicate()) throw Error("wait_until(): this is a rehearsal, in which no other rank makes the condition true");
   context_.scheduler().wait_until(rank_, predicate);
 }
 
@@ -302,6 +303,7 @@ std::uint64_t RankGroup::exposed_bytes() const {
 
 float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n) const {
   if (rank < 0 || rank >= size()) throw Error("peer: there is no rank " + std::to_string(rank));
+  if (context_.is_rehearsal() && rank != this->rank()) throw Error("peer: this is a rehearsal, in which other ranks have no memory");
   const std::lock_guard lock(context_.mutex_);
   const std::vector<Vec>& windows = context_.windows_[static_cast<std::size_t>(rank)];
   if (number < 0 || static_cast<std::size_t>(number) >= windows.size())

@@ -51,6 +51,10 @@ class CommContext {
  private:
   friend class RankGroup;
   bool is_here(std::size_t rank) const { return rank >= span_.first && rank < span_.first + span_.here; }
+  // On several hosts the collectives count what is sent. Otherwise it follows from the sizes, in a rehearsal too.
+  bool is_on_one_host() const { return access_ == nullptr; }
+  // The other ranks exist in number only.
+  bool is_rehearsal() const { return is_on_one_host() && !span_.is_whole(); }
   // Returns when all ranks of all hosts have called it. `between_hosts`: what the first rank of each host then does meanwhile.
   template <class Work> void meet_all(std::size_t rank, Work between_hosts);
   // Tells all hosts how large the ranks' windows of this number are.

@@ -40,7 +40,7 @@ std::vector<std::size_t> DeviceAvailability::chosen(const Members& members, cons
       if (const auto at = static_cast<std::size_t>(id); at < members.size() && members[at].silence.empty()) first.push_back(at);
     return first;
   }
-  for (std::size_t at = 0; at < members.size() && first.size() < trial.devices; ++at)
+  for (std::size_t at = 0; at < members.size() && first.size() < trial.devices_used(); ++at)
     if (members[at].silence.empty()) first.push_back(at);
   return first;
 }
@@ -48,14 +48,14 @@ std::vector<std::size_t> DeviceAvailability::chosen(const Members& members, cons
 std::string DeviceAvailability::lost(const Trial& trial) const {
   const Members& members = members_of(trial);
   const std::size_t answering = chosen(members, trial).size();
-  if (answering >= std::min(trial.devices, members.size())) return "";
+  if (answering >= std::min(trial.devices_used(), members.size())) return "";
   const auto silent = std::find_if(members.begin(), members.end(), [&](const Member& m) {
     const bool is_asked = trial.ids.empty() || std::find(trial.ids.begin(), trial.ids.end(), static_cast<int>(&m - members.data())) != trial.ids.end();
     return is_asked && !m.silence.empty();
   });
   if (silent == members.end()) return "";
   return fmt::format("{} {}: {}; the trial needs {} devices, {} available", silent->name, kSilent,
-                     silent->silence, trial.devices, answering);
+                     silent->silence, trial.devices_used(), answering);
 }
 
 Trial DeviceAvailability::placed(const Trial& trial) const {

@@ -35,7 +35,7 @@ void add_kept(RankPlacement& place, const Rank& rank) {
 
 void add_sent(RankPlacement& place, const Rank& rank, const Trial& trial) {
   const double steps = std::max<double>(1, static_cast<double>(rank.replica->issued_steps()));
-  const std::string links = trial.devices > trial.hosts ? "the links between devices" : "the device's own memory";
+  const std::string links = trial.devices > trial.hosts ? kLinksBetweenDevices : "the device's own memory";
   // Memory of a CPU device is host memory.
   const std::string host_link = trial.device_kind == DeviceKind::cpu ? "the host's memory" : "the host link";
   for (const Ledger::Entry& entry : rank.group->ledger().entries())

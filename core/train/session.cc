@@ -73,6 +73,7 @@ TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Da
   request.files = files;
   request.record = !files.record.empty() && !files.replay;
   request.most_steps = files.most_steps;
+  request.evaluate = !trial.rehearsal;
   return request;
 }
 

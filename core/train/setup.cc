@@ -10,6 +10,7 @@
 
 #include "measure/processor_time.h"
 #include "modules/strategy_options.h"
+#include "runtime/rehearsed_collectives.h"
 #include "train/evaluation.h"
 
 namespace mgcompare {
@@ -58,6 +59,10 @@ void Setup::connect(const std::vector<Device*>& devices) {
   const HostSpan& hosts = state_.request.hosts;
   // The platform's library may send by threads of its own, and no strategy exists yet.
   const NewServiceThreads registered;
+  if (state_.trial.rehearsal) {
+    collectives_ = std::make_unique<RehearsedCollectives>(*devices.front());
+    return;
+  }
   collectives_ = hosts.count == 1 ? state_.request.platform->connect(devices)
                                   : state_.request.platform->connect_hosts(devices, hosts, state_.config.deterministic);
 }

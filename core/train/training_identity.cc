@@ -51,6 +51,7 @@ std::string training_identity(const Trial& trial, const Dataset& data, const std
                                 {"scaling", to_string(trial.scaling)},
                                 {"control", trial.control},
                                 {"reference", trial.reference},
+                                {"rehearsal", trial.rehearsal},
                                 {"batch", trial.global_batch},
                                 {"seed", trial.seed},
                                 {"data", data.fingerprint}};

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "measure/comm_wait_split.h"
+#include "measure/exchange_calls.h"
 
 namespace mgcompare {
 namespace {
@@ -227,7 +228,10 @@ StepBreakdown WarmupPhase::measure_host_steps(Run& run) {
     marked = make_steps(count);
     return rank.clock.take_spans(now());
   }();
-  StepBreakdown breakdown = break_down(timeline.take().front(), timeline.seconds_a_mark(), spans, ahead);
+  const std::vector<PhaseEvent> marks = std::move(timeline.take().front());
+  StepBreakdown breakdown = break_down(marks, timeline.seconds_a_mark(), spans, ahead);
+  breakdown.calls = exchange_calls(marks);
+  breakdown.call_steps = count;
   unmarked = (unmarked + make_steps(count)) / 2;
   if (waits_for_steady_state()) rank.sample_every = agreed(run.number, every_for(marked / unmarked));
   breakdown.fit(unmarked);

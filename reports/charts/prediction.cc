@@ -29,7 +29,7 @@ Json values_of(const Prediction& prediction) {
          {"row", fmt::format("{}, {} devices", prediction.series, step.devices)},
          {"text", fmt::format("{:.2f} [{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high)},
          {"seen", step.measured ? fmt::format("{:.2f}", *step.measured) : "-"},
-         {"error", percent_text(prediction.hold_out_error)}});
+         {"error", prediction.hold_out_error ? percent_text(*prediction.hold_out_error) : "-"}});
   }
   return values;
 }

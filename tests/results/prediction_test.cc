@@ -45,7 +45,7 @@ TEST(Predict, FindsTheModelAndGoesBeyondTheMachine) {
   ASSERT_EQ(all.size(), 2u);
   for (const Prediction& prediction : all) {
     ASSERT_EQ(prediction.problem, "");
-    EXPECT_NEAR(prediction.hold_out_error, 0, 1e-6);
+    EXPECT_NEAR(prediction.hold_out_error.value(), 0, 1e-6);
     EXPECT_TRUE(prediction.trusted);
     ASSERT_EQ(prediction.steps.back().devices, 64u);
     const std::size_t batch = prediction.largest->trial().global_batch;
@@ -69,7 +69,7 @@ TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
   const std::vector<Prediction> all = predict(comparison, {8});
   ASSERT_FALSE(all.empty());
   for (const Prediction& prediction : all) {
-    EXPECT_GT(prediction.hold_out_error, kWorstHoldOut);
+    EXPECT_GT(prediction.hold_out_error.value(), kWorstHoldOut);
     EXPECT_FALSE(prediction.trusted);
     for (const PredictedStep& step : prediction.steps) EXPECT_LE(step.devices, 4u);
   }
@@ -83,7 +83,7 @@ TEST(Predict, NeedsAThirdCountOrALink) {
   const LinkModel link{"given", "", kLatency, kBandwidth};
   const std::vector<Prediction> all = predict(comparison, {8}, {{DeviceKind::cpu, link}});
   ASSERT_EQ(all.front().problem, "");
-  EXPECT_NEAR(all.front().hold_out_error, 0, 1e-6);
+  EXPECT_NEAR(all.front().hold_out_error.value(), 0, 1e-6);
   EXPECT_EQ(all.front().steps.back().devices, 8u);
 }
 
@@ -147,10 +147,10 @@ TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
   const Prediction reduces = with_call("all_reduce");
   EXPECT_EQ(reduces.link.name, "measured, all-reduce x 0.5");
   EXPECT_NEAR(reduces.link.latency, kLatency, 1e-9);
-  EXPECT_NEAR(reduces.hold_out_error, 0, 1e-6);
+  EXPECT_NEAR(reduces.hold_out_error.value(), 0, 1e-6);
   const Prediction others = with_call("gather");
   EXPECT_EQ(others.link.name, "measured");
-  EXPECT_GT(others.hold_out_error, reduces.hold_out_error);
+  EXPECT_GT(others.hold_out_error.value(), reduces.hold_out_error.value());
   // Measurements of a machine whose sums are wrong are not used.
   run.info.links[0].problems = {"wrong sums"};
   EXPECT_EQ(with_call("all_reduce").link.name, "measured");

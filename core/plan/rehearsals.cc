@@ -1,0 +1,43 @@
+#include "plan/rehearsals.h"
+
+#include <algorithm>
+#include <set>
+
+#include "discovery/manifest.h"
+
+namespace mgcompare {
+namespace {
+
+// The first has steps that take longer than others.
+constexpr std::size_t kEpochs = 2;
+
+}  // namespace
+
+bool has_rehearsals(const Config& config) {
+  const MeasureConfig& measure = config.measure;
+  return measure.rehearse == Rehearse::always || (measure.rehearse == Rehearse::automatic && measure.level == MeasureLevel::thorough);
+}
+
+std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& counts) {
+  if (counts.empty()) return {};
+  std::set<std::size_t> all(counts.begin(), counts.end());
+  const std::size_t most = *all.rbegin();
+  all.insert({2 * most, 4 * most, 8 * most});
+  all.erase(1);
+  return {all.begin(), all.end()};
+}
+
+bool can_be_rehearsed(const Traits& traits, const TrialKey& trial) {
+  return traits.pace == Traits::Pace::lockstep && traits.role == Traits::Role::contender && !traits.one_host && trial.hosts == 1 && trial.ranks_per_device == 1 &&
+         trial.devices > 1 && trial.devices <= trial.global_batch && !is_backend(trial.plugin_file) && trial.unavailable.empty();
+}
+
+Trial rehearsal_of(Trial trial) {
+  trial.rehearsal = true;
+  trial.block = 0;
+  trial.ids.resize(std::min<std::size_t>(1, trial.ids.size()));
+  trial.config.epochs = kEpochs;
+  return trial;
+}
+
+}  // namespace mgcompare

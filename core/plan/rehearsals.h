@@ -1,0 +1,29 @@
+#pragma once
+
+// Rehearsals: one device trains for two epochs as rank 0 of N would, with its share of each batch and the strategy's own calls, but its exchanges take
+// no time, because there are no other ranks. Together with the time of these exchanges on a link, this predicts the step on N devices, also on
+// a machine that has fewer (reports/rehearsed_step.h). They are in no other figure.
+
+#include <cstddef>
+#include <vector>
+
+#include "config/config.h"
+#include "mgcompare/strategy.h"
+#include "plan/trial.h"
+
+namespace mgcompare {
+
+// Whether the config asks for them.
+bool has_rehearsals(const Config& config);
+
+// The numbers of devices to rehearse where `counts` have rows: those above one, and two, four and eight times the largest.
+std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& counts);
+
+// Whether a row with these traits can be rehearsed: in lockstep, because there is no pace without other ranks, on one host with one rank for each
+// device, each of which has a sample of a batch.
+bool can_be_rehearsed(const Traits& traits, const TrialKey& trial);
+
+// The rehearsal of a row.
+Trial rehearsal_of(Trial trial);
+
+}  // namespace mgcompare

@@ -1,0 +1,102 @@
+#include "reports/rehearsed_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "mgcompare/error.h"
+#include "reports/exchange.h"
+
+namespace mgcompare {
+namespace {
+
+// As a config names it: of each device in weak scaling.
+double own_batch(const TrialKey& trial) {
+  const auto batch = static_cast<double>(trial.global_batch);
+  return trial.scaling == ScalingMode::weak ? batch / static_cast<double>(trial.devices) : batch;
+}
+
+bool rehearses(const TrialKey& rehearsal, const TrialKey& row) {
+  return rehearsal.strategy.label == row.strategy.label && rehearsal.variant == row.variant && rehearsal.network == row.network &&
+         rehearsal.device_kind == row.device_kind && rehearsal.scaling == row.scaling && own_batch(rehearsal) == own_batch(row);
+}
+
+// On one number of devices. Between two sizes the logarithms are interpolated.
+double between(const std::vector<ExchangeTime>& times, double bytes) {
+  if (times.size() == 1 || bytes <= times.front().bytes) return times.front().seconds;
+  auto upper = std::find_if(times.begin(), times.end(), [&](const ExchangeTime& time) { return time.bytes >= bytes; });
+  // Beyond the largest size the bandwidth is that between the last two.
+  if (upper == times.end()) {
+    const ExchangeTime &last = times.back(), &former = times[times.size() - 2];
+    const double seconds_a_byte = std::max(0.0, last.seconds - former.seconds) / (last.bytes - former.bytes);
+    return last.seconds + seconds_a_byte * (bytes - last.bytes);
+  }
+  const ExchangeTime& lower = *(upper - 1);
+  const double share = std::log(bytes / lower.bytes) / std::log(upper->bytes / lower.bytes);
+  return lower.seconds * std::pow(upper->seconds / lower.seconds, share);
+}
+
+// Seconds by which exchanges prolong the steps.
+double exposed(const std::vector<ExchangeCall>& calls, std::size_t devices, const ExchangeCost& cost) {
+  double late = 0;                  // of all work
+  double free = 0, join = 0;        // when the last exchange and what follows it end, and who waits for them
+  for (const ExchangeCall& call : calls) {
+    if (call.begin >= join) late = std::max(late, free - join);
+    free = std::max(call.begin + late, free) + cost.seconds(devices, call.bytes) + call.after;
+    join = call.join;
+  }
+  return calls.empty() ? 0 : std::max(late, free - join);
+}
+
+// Where it is not known when exchanges begin, nothing hides them: on a device whose calls return when their work is done, nothing does.
+double blocking(const Result& result, std::size_t devices, const ExchangeCost& cost) {
+  double seconds = 0;
+  for (const Sent& sent : result.placement.front().sent)
+    if (sent.over == kLinksBetweenDevices && sent.bytes > 0 && sent.calls > 0)
+      seconds += sent.calls * cost.seconds(devices, sent.bytes / sent.calls);
+  return seconds;
+}
+
+}  // namespace
+
+Rehearsals rehearsals_of(const Comparison& comparison, const Cell& like) {
+  Rehearsals found;
+  if (like.trial().ranks_per_device != 1 || like.trial().hosts != 1) return found;
+  for (const Row* const row : comparison.rehearsals)
+    if (rehearses(row->trial, like.trial()) && row->result.steps > 0 && !row->result.placement.empty()) found.emplace(row->trial.devices, row);
+  return found;
+}
+
+const Row* failed_rehearsal(const Comparison& comparison, const Cell& like) {
+  for (const Row* const row : comparison.failed_rehearsals)
+    if (rehearses(row->trial, like.trial())) return row;
+  return nullptr;
+}
+
+ExchangeCost::ExchangeCost(const Run& run, DeviceKind kind, const std::optional<LinkModel>& link) : link_(link) {
+  if (link) return;
+  const std::vector<ExchangeTime> times = bare_times(run, kind);
+  for (const ExchangeTime& time : times) timed_[time.devices].push_back(time);
+  for (auto& [devices, some] : timed_)
+    std::sort(some.begin(), some.end(), [](const ExchangeTime& a, const ExchangeTime& b) { return a.bytes < b.bytes; });
+  if (!times.empty()) link_ = fit_link(times);
+}
+
+double ExchangeCost::seconds(std::size_t devices, double bytes) const {
+  if (const auto timed = timed_.find(devices); timed != timed_.end()) return between(timed->second, bytes);
+  if (!link_)
+    throw Error("no exchange was timed, because the machine has one device; name a link: `mgcompare predict DIR --link latency=5us,bandwidth=20GB/s`");
+  return link_->seconds(devices, bytes);
+}
+
+double rehearsed_step(const Row& rehearsal, const ExchangeCost& cost) {
+  const Result& result = rehearsal.result;
+  const std::size_t devices = rehearsal.trial.devices;
+  // The first steps of a training take longer than others, and an epoch of a rehearsal is short.
+  const auto steps = static_cast<double>(result.steps) / static_cast<double>(std::max<std::size_t>(1, result.epochs.size()));
+  const double seconds = result.epochs.empty() ? result.seconds_training / steps : result.epochs.back().seconds_training / steps;
+  if (result.exchange_calls.empty() || result.exchange_call_steps == 0) return seconds + blocking(result, devices, cost);
+  return seconds + exposed(result.exchange_calls, devices, cost) / static_cast<double>(result.exchange_call_steps);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,96 @@
+// One rank whose partners exist in number only.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "measure/exchange_calls.h"
+#include "fixture.h"
+
+namespace mgcompare::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+Trial rehearsal(std::size_t ranks, const std::string& plugin = "", const std::vector<OptionConfig>& options = {}) {
+  Trial trial = small_trial(ranks, plugin, options);
+  trial.devices = ranks;
+  trial.ranks_per_device = 1;
+  trial.rehearsal = true;
+  return trial;
+}
+
+TrainingOutcome rehearse(const Trial& trial, const MakeStrategy& make = {}) {
+  return run(trial, make, [](TrainingRequest& request) { request.evaluate = false; });
+}
+
+TEST(Rehearsal, TrainsTheShareOfOneRank) {
+  const TrainingOutcome outcome = rehearse(rehearsal(4, "replicated"));
+  const Result& result = outcome.result;
+  EXPECT_EQ(result.ranks.size(), 1u);
+  EXPECT_EQ(result.steps, 2u * 15) << "of 730 samples, 50 in a batch";
+  EXPECT_NEAR(static_cast<double>(result.samples), 2 * 730 / 4, 20);
+  EXPECT_NEAR(result.bytes_per_step, 2.0 * 3 / 4 * 4 * static_cast<double>(result.parameters), 4);
+  ASSERT_EQ(result.placement.size(), 1u);
+  ASSERT_FALSE(result.placement[0].sent.empty());
+  EXPECT_EQ(result.placement[0].sent[0].over, kLinksBetweenDevices);
+}
+
+TEST(Rehearsal, GivesStrategiesUsualNumbers) {
+  for (const char* name : {"sharded_server", "onebit", "top_k", "power_sgd", "data_parallel", "local_sgd"}) {
+    const TrainingOutcome outcome = rehearse(rehearsal(3, name));
+    EXPECT_GT(outcome.result.bytes_per_step, 0) << name;
+    EXPECT_TRUE(std::isfinite(outcome.result.epochs.back().loss)) << name;
+  }
+}
+
+class Asks : public Strategy {
+ public:
+  explicit Asks(std::function<void(Group&)> question) : question_(std::move(question)) {}
+  Traits traits() const override { return {}; }
+  void step(Replica&, Group& group, const Batch&) override { question_(group); }
+
+ private:
+  std::function<void(Group&)> question_;
+};
+
+std::string error_of(const std::function<void(Group&)>& question) {
+  try {
+    rehearse(rehearsal(2), [&](Options&, const Facts&) { return std::make_unique<Asks>(question); });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Rehearsal, RefusesWhatNeedsOtherRanks) {
+  EXPECT_THAT(error_of([](Group& group) { group.wait_until([] { return false; }); }), HasSubstr("this is a rehearsal"));
+  EXPECT_THAT(error_of([](Group& group) {
+    std::vector<float> own(4), other(4);
+    const int window = group.expose(Vec(own.data(), own.size()));
+    group.peer(1).get(window, 0, Vec(other.data(), other.size()));
+  }), HasSubstr("this is a rehearsal"));
+}
+
+PhaseEvent own(Phase phase, double at, double bytes = 0) { return {phase, false, at, bytes}; }
+PhaseEvent beside(Phase phase, double at, double bytes = 0) { return {phase, true, at, bytes}; }
+
+TEST(ExchangeCalls, BeginWithTheirDataAndAreNeededBehindThePass) {
+  const std::vector<ExchangeCall> calls =
+      exchange_calls({own(Phase::outside, 10), own(Phase::compute, 11), beside(Phase::exchange, 13, 100), beside(Phase::optimizer, 14),
+                      beside(Phase::outside, 15), beside(Phase::exchange, 16, 50), beside(Phase::outside, 16.5), own(Phase::optimizer, 18),
+                      own(Phase::exchange, 19, 7), own(Phase::outside, 20)});
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_DOUBLE_EQ(calls[0].bytes, 100);
+  EXPECT_DOUBLE_EQ(calls[0].begin, 3);
+  EXPECT_DOUBLE_EQ(calls[0].join, 8);
+  EXPECT_DOUBLE_EQ(calls[0].after, 1);
+  EXPECT_DOUBLE_EQ(calls[1].begin, 6);
+  EXPECT_DOUBLE_EQ(calls[1].join, 8);
+  EXPECT_DOUBLE_EQ(calls[1].after, 0);
+  EXPECT_DOUBLE_EQ(calls[2].begin, 9);
+  EXPECT_DOUBLE_EQ(calls[2].join, 9) << "nothing overlaps it";
+}
+
+}  // namespace
+}  // namespace mgcompare::testing
