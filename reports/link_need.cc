@@ -10,6 +10,7 @@
 
 #include "reports/rehearsed_step.h"
 #include "reports/text.h"
+#include "reports/titles.h"
 #include "reports/work.h"
 
 namespace mgcompare {
@@ -32,14 +33,14 @@ std::vector<LinkNeed> link_needs(const Comparison& comparison, const std::vector
   for (const Prediction& prediction : predictions) {
     const Cell& cell = *prediction.largest;
     if (!prediction.trusted || !prediction.is_rehearsed || !cell.baseline) continue;
-    const auto [devices, rehearsal] = *rehearsals_of(comparison, cell).begin();
-    if (!(rehearsal->result.bytes_per_step > 0)) continue;
+    const auto [devices, repeats] = *rehearsals_of(comparison, cell).begin();
+    if (!(repeats.front()->result.bytes_per_step > 0)) continue;
     const Cell& alone = comparison.cells[*cell.baseline];
     const double base = static_cast<double>(alone.trial().global_batch) / alone.breakdown.step;
     const double latency = prediction.link.latency > 0 ? prediction.link.latency : kUsualLatency;
-    const auto speed_up = [&, row = rehearsal](double bandwidth) {
+    const auto speed_up = [&, &all = repeats](double bandwidth) {
       const ExchangeCost cost(*comparison.run, cell.trial().device_kind, link_with(latency, bandwidth));
-      return static_cast<double>(row->trial.global_batch) / rehearsed_step(*row, cost) / base;
+      return static_cast<double>(all.front()->trial.global_batch) / rehearsed_step(all, cost) / base;
     };
     LinkNeed need{prediction.series, cell.trial().device_kind, batch_of(cell), devices, latency, std::nullopt, speed_up(std::numeric_limits<double>::infinity())};
     if (speed_up(kSlowest) > 1) {
@@ -87,7 +88,7 @@ std::vector<std::string> predicted_break_even(const std::vector<Prediction>& pre
       const Point &below = *upper, &above = *(upper + 1);
       if (!(below.speed_up < 1 && above.speed_up >= 1)) continue;
       const double share = std::log(1 / below.speed_up) / std::log(above.speed_up / below.speed_up);
-      sentences.push_back(fmt::format("Predicted break-even batch of {} on {} {} devices: {:.0f}.", series, devices, to_string(kind),
+      sentences.push_back(fmt::format("Predicted break-even batch of {} on {}: {:.0f}.", series, devices_text(devices, kind),
                                       below.batch * std::pow(above.batch / below.batch, share)));
     }
   }

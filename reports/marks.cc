@@ -78,7 +78,9 @@ bool sends_too_little(const Row& row) {
 
 }  // namespace
 
-bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads && kind != MarkKind::unchecked_promise; }
+bool disqualifies(MarkKind kind) {
+  return kind != MarkKind::busy_threads && kind != MarkKind::other_losses && kind != MarkKind::unchecked_promise;
+}
 
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   const Result& result = row.result;
@@ -119,6 +121,8 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::ranks_apart, fmt::format("ranks ended epoch {} with different weights", epoch)});
   if (const std::size_t epoch = first_epoch(result, &EpochResult::ranks_moved); epoch > 0)
     marks.push_back({MarkKind::moved_by_settle, fmt::format("settle() changed the weights in epoch {}", epoch)});
+  if (result.samples_judged_again > 0)
+    marks.push_back({MarkKind::other_losses, fmt::format("its training loss includes {} samples again", result.samples_judged_again)});
   // Results of an older version could not be checked.
   if (promise.state == PromiseState::unchecked && !result.epochs.empty() && !result.epochs.front().sketch.empty())
     marks.push_back({MarkKind::unchecked_promise, "promise not checked"});

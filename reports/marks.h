@@ -27,6 +27,7 @@ enum class MarkKind {
   busy_threads,                     // threads that are not ranks, or processes, used much processor time
   ranks_apart,                      // one model, but the ranks end an epoch with different weights
   moved_by_settle,                  // settle() changed the live weights
+  other_losses,                     // its training loss and accuracy include losses that it computed beside those of its passes
   unchecked_promise,                // exact, but there was nothing to compare it with
 };
 
@@ -35,7 +36,7 @@ struct Mark {
   std::string text;                 // "breaks its promise in epoch 1"
 };
 
-// Whether a row with such a mark is never the best of anything. All but busy_threads and unchecked_promise.
+// Whether a row with such a mark is never the best of anything. All but busy_threads, other_losses and unchecked_promise.
 bool disqualifies(MarkKind kind);
 
 // A preempted thread may lose a time slice, some 4 ms: in shorter trainings that is a fifth of the figure or more. Repeats show

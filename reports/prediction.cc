@@ -185,10 +185,10 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
   std::map<std::size_t, double> longer;
   for (const Cell* const cell : row)
     if (const auto known = rehearsals.find(cell->trial().devices); known != rehearsals.end())
-      longer[known->first] = cell->breakdown.step / rehearsed_step(*known->second, own);
+      longer[known->first] = cell->breakdown.step / rehearsed_step(known->second, own);
   const auto seconds = [&](std::size_t n, const ExchangeCost& by) {
     const auto next = longer.lower_bound(n);
-    return rehearsed_step(*rehearsals.at(n), by) * (next == longer.begin() ? 1 : std::prev(next)->second);
+    return rehearsed_step(rehearsals.at(n), by) * (next == longer.begin() ? 1 : std::prev(next)->second);
   };
   const Cell& largest = *prediction.largest;
   const std::size_t most = largest.trial().devices;
@@ -196,7 +196,7 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
   prediction.trusted = prediction.hold_out_error.value_or(0) <= kWorstHoldOut;
   const bool weak = largest.trial().scaling == ScalingMode::weak;
   const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
-  for (const auto& [n, rehearsal] : rehearsals) {
+  for (const auto& [n, repeats] : rehearsals) {
     const auto cell = std::find_if(row.begin(), row.end(), [&, count = n](const Cell* one) { return one->trial().devices == count; });
     const bool is_asked = std::find(devices.begin(), devices.end(), n) != devices.end();
     if (cell == row.end() && (!is_asked || !prediction.trusted)) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/median.h"
 #include "mgcompare/error.h"
 #include "reports/exchange.h"
 
@@ -57,13 +58,21 @@ double blocking(const Result& result, std::size_t devices, const ExchangeCost& c
   return seconds;
 }
 
+double step_of(const Result& result, std::size_t devices, const ExchangeCost& cost) {
+  // The first steps of a training take longer than others, and an epoch of a rehearsal is short.
+  const auto steps = static_cast<double>(result.steps) / static_cast<double>(std::max<std::size_t>(1, result.epochs.size()));
+  const double seconds = result.epochs.empty() ? result.seconds_training / steps : result.epochs.back().seconds_training / steps;
+  if (result.exchange_calls.empty() || result.exchange_call_steps == 0) return seconds + blocking(result, devices, cost);
+  return seconds + exposed(result.exchange_calls, devices, cost) / static_cast<double>(result.exchange_call_steps);
+}
+
 }  // namespace
 
 Rehearsals rehearsals_of(const Comparison& comparison, const Cell& like) {
   Rehearsals found;
   if (like.trial().ranks_per_device != 1 || like.trial().hosts != 1) return found;
   for (const Row* const row : comparison.rehearsals)
-    if (rehearses(row->trial, like.trial()) && row->result.steps > 0 && !row->result.placement.empty()) found.emplace(row->trial.devices, row);
+    if (rehearses(row->trial, like.trial()) && row->result.steps > 0 && !row->result.placement.empty()) found[row->trial.devices].push_back(row);
   return found;
 }
 
@@ -89,14 +98,10 @@ double ExchangeCost::seconds(std::size_t devices, double bytes) const {
   return link_->seconds(devices, bytes);
 }
 
-double rehearsed_step(const Row& rehearsal, const ExchangeCost& cost) {
-  const Result& result = rehearsal.result;
-  const std::size_t devices = rehearsal.trial.devices;
-  // The first steps of a training take longer than others, and an epoch of a rehearsal is short.
-  const auto steps = static_cast<double>(result.steps) / static_cast<double>(std::max<std::size_t>(1, result.epochs.size()));
-  const double seconds = result.epochs.empty() ? result.seconds_training / steps : result.epochs.back().seconds_training / steps;
-  if (result.exchange_calls.empty() || result.exchange_call_steps == 0) return seconds + blocking(result, devices, cost);
-  return seconds + exposed(result.exchange_calls, devices, cost) / static_cast<double>(result.exchange_call_steps);
+double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost) {
+  std::vector<double> all;
+  for (const Row* const row : rehearsals) all.push_back(step_of(row->result, row->trial.devices, cost));
+  return median(std::move(all));
 }
 
 }  // namespace mgcompare

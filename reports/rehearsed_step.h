@@ -12,8 +12,8 @@
 
 namespace mgcompare {
 
-// Of one row, by number of devices; only those that are done.
-using Rehearsals = std::map<std::size_t, const Row*>;
+// Of one row, by number of devices, all repeats; only those that are done.
+using Rehearsals = std::map<std::size_t, std::vector<const Row*>>;
 
 // Those of the rows with the strategy, batch and kind of device of this one.
 Rehearsals rehearsals_of(const Comparison& comparison, const Cell& like);
@@ -36,8 +36,8 @@ class ExchangeCost {
   std::optional<LinkModel> link_;
 };
 
-// Seconds of a step. An exchange begins when its data are ready and the one before has ended; what it lasts beyond the moment at which
+// Seconds of a step, the median of the repeats. An exchange begins when its data are ready and the one before has ended; what it lasts beyond the moment at which
 // other work needs its result prolongs the step. Throws as ExchangeCost::seconds().
-double rehearsed_step(const Row& rehearsal, const ExchangeCost& cost);
+double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost);
 
 }  // namespace mgcompare

@@ -105,8 +105,11 @@ std::optional<Traits> Verification::fit(TrainingCase& of) {
     const Traits traits = trainings_.traits(of, options);
     problems = options.problems();
     std::erase_if(problems, [](const OptionProblem& problem) { return problem.warning; });
-    if (problems.empty()) return traits;
+    if (!problems.empty()) continue;
+    fitted_ = true;
+    return traits;
   }
+  refused_ = fmt::format("option {}: {}", problems[0].key, problems[0].text);
   report(Verdict::skipped, of, "does not apply: option " + problems[0].key, problems[0].text);
   return std::nullopt;
 }
@@ -123,6 +126,8 @@ void Verification::check_planted() {
 
 void Verification::check(const StrategyConfig& strategy) {
   trainings_.take_usage();
+  refused_.clear();
+  fitted_ = false;
   for (const std::string& optimizer : scope_.optimizers) {
     try {
       check_optimizer(strategy, optimizer);
@@ -131,6 +136,12 @@ void Verification::check(const StrategyConfig& strategy) {
     }
   }
   check_usage(strategy);
+  // Nothing was checked. A run refuses such a row, too.
+  if (!fitted_ && !refused_.empty() && !strategy.options.empty()) {
+    TrainingCase of;
+    of.strategy = strategy;
+    report(Verdict::failed, of, "its options are accepted", refused_);
+  }
 }
 
 std::vector<int> Verification::supported_ranks(const StrategyConfig& strategy, const std::string& optimizer) {

@@ -58,6 +58,8 @@ class Verification {
   // The traits of the case. If its options do not apply, the case gets the other length; if not there either, reports that and
   // returns nothing.
   std::optional<Traits> fit(TrainingCase& of);
+  std::string refused_;             // the last refusal of fit()
+  bool fitted_ = false;             // whether it accepted a case of the present row
 
   // The scope's numbers of ranks that the strategy supports. If there are none, one that it does.
   std::vector<int> supported_ranks(const StrategyConfig& strategy, const std::string& optimizer);

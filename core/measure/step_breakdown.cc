@@ -12,9 +12,6 @@ namespace {
 
 using Layer = std::vector<Stretch>;
 
-// Marks may change the time of the steps by this factor.
-constexpr double kMostChange = 1.25;
-
 // The work of a device by phase: in its main stream, and overlapping it.
 struct Lanes {
   Layer own[kPhases], beside[kPhases];

@@ -34,6 +34,7 @@ struct StepBreakdown {
   // says that the marks changed the steps: then nothing is scaled, so that the parts do not sum to the training clock and the row is
   // marked.
   void fit(double seconds);
+  static constexpr double kMostChange = 1.25;
   // Turns totals over `steps` steps into means per step.
   void divide(double steps);
 };

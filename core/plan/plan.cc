@@ -365,7 +365,7 @@ class Planner {
       if (planned.baseline) plan_.checked.baselines.insert(row_name(row.trial));
       if (promises_baseline(traits(row), row.trial, versions_[row.version].config)) plan_.checked.exact.insert(row_name(row.trial));
     }
-    plan_.trials = ordered_trials(config_, rows, plan_.checked, std::move(rehearsals));
+    plan_.trials = ordered_trials(config_, rows, plan_.checked, rehearsals);
   }
 
   const Config& config_;

@@ -58,9 +58,12 @@ std::vector<Trial> brackets(const Config& config, const std::vector<PlannedRow>&
   return all;
 }
 
-// Behind the re-runs between both blocks.
-std::vector<Trial>::const_iterator after_first_block(const std::vector<Trial>& trials) {
-  return std::find_if(trials.begin(), trials.end(), [](const Trial& trial) { return trial.block > 1; });
+// Rehearsals in each of the first blocks: their speed varies as that of the rows does.
+constexpr std::size_t kMostRehearsals = 3;
+
+// Behind the re-runs between this block and the next one.
+std::vector<Trial>::const_iterator after_block(const std::vector<Trial>& trials, int block) {
+  return std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) { return trial.block > block; });
 }
 
 }  // namespace
@@ -71,7 +74,7 @@ void shuffle_block(const Config& config, int block, std::vector<Trial>& trials) 
 }
 
 std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked,
-                                  std::vector<Trial> rehearsals) {
+                                  const std::vector<Trial>& rehearsals) {
   const std::vector<Trial> trials = blocks(config, rows);
   // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
   const int last = static_cast<int>(trials.size());
@@ -79,13 +82,16 @@ std::vector<Trial> ordered_trials(const Config& config, const std::vector<Planne
   std::vector<Trial> checks = extra_checks(trials, checked);
   int number = last + static_cast<int>(extra.size());
   for (Trial& check : checks) check.number = ++number;
-  for (Trial& rehearsal : rehearsals) {
-    rehearsal.number = ++number;
-    rehearsal.seed = config.seeds.front();
-  }
-  checks.insert(checks.end(), rehearsals.begin(), rehearsals.end());
   std::vector<Trial> all = with_brackets(trials, extra);
-  all.insert(after_first_block(all), checks.begin(), checks.end());
+  all.insert(after_block(all, 1), checks.begin(), checks.end());
+  for (std::size_t repeat = 0; repeat < std::min(config.seeds.size(), kMostRehearsals); ++repeat) {
+    std::vector<Trial> some = rehearsals;
+    for (Trial& rehearsal : some) {
+      rehearsal.number = ++number;
+      rehearsal.seed = config.seeds[repeat];
+    }
+    all.insert(after_block(all, static_cast<int>(repeat) + 1), some.begin(), some.end());
+  }
   return all;
 }
 

@@ -17,9 +17,10 @@ struct PlannedRow {
 
 // Randomised complete blocks: one block per seed of the config, with every row once, shuffled by the first seed. Baseline
 // re-runs (baseline_reruns.h) are placed between the trials, and checks (controls.h) after the first block, whose rows they check, so that
-// a run that is interrupted later has them. `rehearsals` (rehearsals.h) follow these.
+// a run that is interrupted later has them. `rehearsals` (rehearsals.h) follow each of
+// the first three blocks.
 std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked,
-                                  std::vector<Trial> rehearsals = {});
+                                  const std::vector<Trial>& rehearsals = {});
 
 // Shuffles a further block (further_block.h) by the first seed and the block's number.
 void shuffle_block(const Config& config, int block, std::vector<Trial>& trials);

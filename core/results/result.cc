@@ -61,7 +61,7 @@ void each_field(R& r, const F& f) {
     f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
     f("windows", r.windows);
     f("samples", r.samples), f("samples_due", r.samples_due), f("samples_ignored", r.samples_ignored);
-    f("samples_only_passed", r.samples_only_passed), f("samples_evaluated", r.samples_evaluated);
+    f("samples_only_passed", r.samples_only_passed), f("samples_judged_again", r.samples_judged_again), f("samples_evaluated", r.samples_evaluated);
     f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
     f("seconds_other_threads", r.seconds_other_threads), f("seconds_rank_threads", r.seconds_rank_threads);
     f("seconds_stood_still", r.seconds_stood_still);

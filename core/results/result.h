@@ -108,6 +108,7 @@ struct Result {
   std::int64_t samples_ignored = 0; // of `samples`, those without a backward pass, or whose gradient nothing read
   // Of an exact strategy where passes change statistics of batch normalisation: samples that passed forward without a backward pass.
   std::uint64_t samples_only_passed = 0;
+  std::uint64_t samples_judged_again = 0;  // for which the strategy computed a loss beside that of the epoch, which its mean includes
   std::uint64_t samples_evaluated = 0;  // of the test set, after every epoch; 0: not known, in results of older versions
   std::uint64_t steps = 0;          // of rank 0
   std::uint64_t updates = 0;        // of the model; with many models, of one of them

@@ -153,6 +153,7 @@ void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& 
   // Where passes change the network beside the weights, those of other samples change what is evaluated.
   if (facts.traits.promise == Traits::Promise::exact && facts.spec->buffers > 0)
     result.samples_only_passed += learned.only_passed();
+  result.samples_judged_again += std::max(trained.predictions / facts.spec->targets, due) - due;
   // Other numbers of samples show by themselves.
   result.epochs.back().repeats_samples = learned.computed == due && !learned.cover(due) ? 1 : 0;
   result.samples_due = facts.dataset->train.samples * result.epochs.size();

@@ -48,6 +48,8 @@ class WarmupPhase {
   void make_step(std::size_t rank, const Batch& batch);
   // Breakdown of a step that the host issues.
   StepBreakdown measure_host_steps(Run& run);
+  // The same once. Returns how much longer marked steps take.
+  double measure_host_steps(Run& run, StepBreakdown& breakdown);
   StepBreakdown measure_graph_steps(Run& run);
   // A number that rank 0 of host 0 chooses for all ranks. Collective.
   std::size_t agreed(std::size_t rank, std::size_t number);

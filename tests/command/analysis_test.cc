@@ -103,6 +103,17 @@ TEST_F(Analysis, PredictsOverTheLinkOfAnExaminedMachine) {
   EXPECT_NE(ended.out.find("an assumption"), std::string::npos) << ended.out;
 }
 
+TEST_F(Analysis, OneDevicePredictsSeveralByRehearsals) {
+  const std::string config = place_.write(
+      "alone.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, replicated]\nmeasure: {rehearse: always}\n"));
+  ASSERT_EQ(place_.run({config, "-o", "alone", "--set", "epochs=200"}).code, 0);
+  // The fixture's run has no rehearsals, and this one no other rows on several devices.
+  Ended ended = place_.run({"predict", "alone", "--devices", "2,8", "--link", "latency=5us,bandwidth=20GB/s"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* text : {"rehearsals", "cpu:2", "cpu:8", "bandwidth"}) EXPECT_NE(ended.out.find(text), std::string::npos) << text << ended.out;
+  EXPECT_EQ(ended.out.find("cpu:4"), std::string::npos) << ended.out;
+}
+
 TEST_F(Analysis, RefusesNonsenseInOneSentence) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"predict", run_, "--link", "fast"}, {"predict", run_, "--link", "latency=-1us,bandwidth=1GB/s"},

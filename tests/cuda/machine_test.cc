@@ -58,7 +58,7 @@ TEST_F(CudaMachine, TheDoctorFindsEveryLinkIntact) {
       EXPECT_GT(pair.bytes_per_second, 1e9);
     }
     for (const DeviceFigures& device : links.devices) EXPECT_GT(device.bytes_per_second_to_device, 1e9);
-    EXPECT_EQ(links.all_reduces.size(), groups.size() * (brief ? 6 : 8));
+    EXPECT_EQ(links.all_reduces.size(), groups.size() * (brief ? 7 : 8));
   }
 }
 

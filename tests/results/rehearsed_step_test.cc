@@ -40,7 +40,7 @@ Row& add_rehearsal(RunMaker& maker, std::size_t devices, const Result& result, s
 double step_of(const std::vector<ExchangeCall>& calls, const LinkModel& link) {
   RunMaker maker;
   const Row row = add_rehearsal(maker, 2, rehearsed(2, calls));
-  return rehearsed_step(row, ExchangeCost(maker.run, DeviceKind::cpu, link));
+  return rehearsed_step({&row}, ExchangeCost(maker.run, DeviceKind::cpu, link));
 }
 
 // An exchange of 1,000 bytes lasts 2 messages of 1 ms and 1 ms for its bytes.
@@ -137,7 +137,7 @@ TEST(Predict, ByRehearsalsIsCheckedOnWhatWasMeasured) {
   ASSERT_EQ(prediction.steps.size(), 2u);
   EXPECT_NEAR(prediction.steps[0].measured.value(), 10.0 / 9, 1e-6);
   // Two devices took 9 ms in place of 8: so do four.
-  const Row& on_four = *rehearsals_of(compare_rows(run), *prediction.largest).at(4);
+  const std::vector<const Row*> on_four = rehearsals_of(compare_rows(run), *prediction.largest).at(4);
   EXPECT_NEAR(prediction.steps[1].step, rehearsed_step(on_four, ExchangeCost(run, DeviceKind::cpu, std::nullopt)) * 9 / 8, 1e-9);
 }
 

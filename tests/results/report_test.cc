@@ -288,8 +288,8 @@ TEST(CsvReport, HasARowATrial) {
   EXPECT_THAT(
       lines[2],
       testing::StartsWith(
-          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,mgcompare,lenet,cpu,2,,1,1,strong,128,64,0.05,constant,fp32,1,0,0,0,,,,done,,2,0.984,"));
-  EXPECT_THAT(lines[9], testing::EndsWith(",128,64,0.05,constant,fp32,3,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,mnist,\r"));
+          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,mgcompare,lenet,cpu,2,,1,1,strong,128,64,0.05,constant,fp32,1,0,0,0,0,,,,done,,2,0.984,"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,64,0.05,constant,fp32,3,0,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,mnist,\r"));
   for (const std::string& line : lines)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }

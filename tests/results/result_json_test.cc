@@ -39,12 +39,15 @@ TEST(ResultJson, KeepsEveryField) {
   result.samples_due = 10'000;
   result.samples_ignored = 7;
   result.samples_only_passed = 11;
+  result.samples_judged_again = 12;
+  result.exchange_calls = {{100, 0.1, 0.2, 0.3}};
+  result.exchange_call_steps = 24;
   result.samples_evaluated = 2000, result.framework = "F", result.framework_version = "1.2", result.like = "alone", result.versions = {{"cuda", "12"}};
   result.record_sha256 = "e3b0";
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 45u);
+  EXPECT_EQ(json.size(), 48u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
@@ -55,6 +58,9 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.samples_due, 10'000u);
   EXPECT_EQ(back.samples_ignored, 7);
   EXPECT_EQ(back.samples_only_passed, 11u);
+  EXPECT_EQ(back.samples_judged_again, 12u);
+  EXPECT_EQ(back.exchange_calls.at(0).join, 0.2);
+  EXPECT_EQ(back.exchange_call_steps, 24u);
   EXPECT_EQ(back.framework + back.framework_version + back.like + back.versions.at("cuda"), "F1.2alone12");
   EXPECT_EQ(back.record_sha256, "e3b0");
   EXPECT_EQ(back.exclusive_sections, 12u);

@@ -104,10 +104,10 @@ TEST(Doctor, FindsNothingWhereNothingIsWrong) {
     EXPECT_EQ(pair.direct, pair.from + pair.to != 1);
     EXPECT_GT(pair.bytes_per_second, 0);
   }
-  // From 4 KiB to 4 MiB by factors of four, with two and with three ranks.
-  ASSERT_EQ(links.all_reduces.size(), 12u);
-  EXPECT_EQ(links.all_reduces[5].bytes, 4u << 20);
-  EXPECT_EQ(links.all_reduces[6].devices, 3u);
+  // From 4 KiB to 16 MiB by factors of four, with two and with three ranks.
+  ASSERT_EQ(links.all_reduces.size(), 14u);
+  EXPECT_EQ(links.all_reduces[6].bytes, 16u << 20);
+  EXPECT_EQ(links.all_reduces[7].devices, 3u);
 }
 
 TEST(Doctor, ASingleDeviceHasItsHostLinkAlone) {

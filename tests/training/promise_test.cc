@@ -248,6 +248,10 @@ TEST_F(Promises, LossesThatAreComputedTwiceAreNoSamples) {
   EXPECT_EQ(row.result.samples, row.result.samples_due);
   EXPECT_FALSE(is_marked(marks_of(row, {}), MarkKind::other_samples));
   EXPECT_FALSE(is_marked(marks_of(row, {}), MarkKind::ignored_samples));
+  // But its training loss is a mean over both, and says nothing of its promise.
+  EXPECT_EQ(row.result.samples_judged_again, row.trial.global_batch);
+  EXPECT_TRUE(is_marked(marks_of(row, {}), MarkKind::other_losses));
+  EXPECT_FALSE(is_disqualified(marks_of(row, {})));
 }
 
 // Local steps, gradients that are added up over steps, and exchanges one step late.
@@ -284,7 +288,9 @@ TEST_F(Promises, PassesBesideTheTrainingAreMarkedWhereTheyChangeStatistics) {
     EXPECT_EQ(peeking.result.samples_only_passed, peeking.trial.global_batch) << ranks;
     EXPECT_THAT(marks_text(marks_of(peeking, {})), ::testing::HasSubstr("samples forward without learning from them"));
     EXPECT_TRUE(is_disqualified(marks_of(peeking, {})));
-    EXPECT_EQ(add(normalised(occasional("computes losses twice", ranks))).result.samples_only_passed, 0u);
+    const auto& twice = add(normalised(occasional("computes losses twice", ranks)));
+    EXPECT_EQ(twice.result.samples_only_passed, 0u);
+    EXPECT_GT(twice.result.samples_judged_again, 0u);
     EXPECT_EQ(add(occasional("peeks first", ranks)).result.samples_only_passed, 0u) << "nothing that it could change";
   }
 }

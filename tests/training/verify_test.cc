@@ -93,6 +93,14 @@ TEST(Verify, QuickMakesTheSameChecks) {
   EXPECT_THROW(verify(config, testing::small_digits(), platform(DeviceKind::cpu), scope, [](const VerifyFinding&) {}), Error);
 }
 
+TEST(Verify, FailsARowWhoseOptionsThePluginRefuses) {
+  const Verified verified = verify_faulty("liar", {{"lie_", "nothing", false, {}}}, {"sgd"});
+  EXPECT_FALSE(verified.passed) << "a verification that checked nothing must not pass";
+  ASSERT_EQ(verified.count("the row", Verdict::failed), 1u);
+  EXPECT_EQ(verified.count("the row", Verdict::passed), 0u);
+  EXPECT_NE(verified.findings.back().figure.find("lie_"), std::string::npos) << verified.findings.back().figure;
+}
+
 TEST(Verify, TheSameSeedGivesTheSameFindings) {
   const auto text_of = [](std::uint64_t seed) {
     std::string text;
