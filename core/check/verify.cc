@@ -107,6 +107,7 @@ std::optional<Traits> Verification::fit(TrainingCase& of) {
     std::erase_if(problems, [](const OptionProblem& problem) { return problem.warning; });
     if (problems.empty()) return traits;
   }
+  if (problems[0].of_plugin) throw Error(of.strategy.label + " " + problems[0].text);
   report(Verdict::skipped, of, "does not apply: option " + problems[0].key, problems[0].text);
   return std::nullopt;
 }
