@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, std::string>> details_of(const Run& run) {
 // Settings that rows of different experiments have in different numbers, or by design.
 bool is_of_the_plan(const std::string& key) {
   constexpr std::string_view kOwn[] = {"name", "model", "models", "layers", "strategies", "variants", "seeds", "scaling.devices", "scaling.batch", "plugins",
-                                       "isolation", "checkpoint_epochs", "measure.time_limit", "measure.memory_limit", "data.path"};
+                                       "isolation", "checkpoint_epochs", "measure.time_limit", "measure.progress_limit", "measure.memory_limit", "data.path"};
   return std::any_of(std::begin(kOwn), std::end(kOwn),
                      [&](std::string_view own) { return key == own || (key.starts_with(own) && key[own.size()] == '.'); });
 }

@@ -109,6 +109,7 @@ std::optional<Traits> Verification::fit(TrainingCase& of) {
     fitted_ = true;
     return traits;
   }
+  if (problems[0].of_plugin) throw Error(of.strategy.label + " " + problems[0].text);
   refused_ = fmt::format("option {}: {}", problems[0].key, problems[0].text);
   report(Verdict::skipped, of, "does not apply: option " + problems[0].key, problems[0].text);
   return std::nullopt;

@@ -29,6 +29,7 @@
 #include "cli/directory.h"
 #include "cli/plugin_commands.h"
 #include "cli/device_commands.h"
+#include "discovery/plugin_files.h"
 #include "process/message.h"
 #include "config/keys.h"
 #include "config/problem.h"
@@ -224,6 +225,10 @@ int run_printing_errors(const std::function<int()>& body) {
   }
 }
 
+void warn_of_plugin_folders() {
+  for (const std::string& missing : missing_plugin_folders()) print_stderr("warning: {}\n", missing);
+}
+
 SupervisorSettings supervisor_settings(const std::string& log_file) {
   SupervisorSettings settings;
   settings.log_file = log_file;
@@ -246,6 +251,7 @@ static void refuse_directory(const Command& command) {
 
 Config config_of(const Command& command, CapabilityProbe& probe) {
   refuse_directory(command);
+  warn_of_plugin_folders();
   ConfigSetting setting;
   setting.overrides = command.overrides;
   setting.share_folder = share_folder();

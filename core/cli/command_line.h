@@ -73,6 +73,9 @@ Parsed parse(int argc, char** argv);
 int run_printing_errors(const std::function<int()>& body);
 
 // Settings of a worker process that stops when this program gets a signal.
+// Warns of folders of MGCOMPARE_PLUGIN_PATH that do not exist.
+void warn_of_plugin_folders();
+
 SupervisorSettings supervisor_settings(const std::string& log_file = {});
 // Reads the config with the overrides of the command line, for the devices that the probe finds.
 Config config_of(const Command& command, CapabilityProbe& probe);

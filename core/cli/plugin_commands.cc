@@ -2,8 +2,11 @@
 #include "base/print.h"
 #include "base/text.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -13,7 +16,10 @@
 #include "config/keys.h"
 #include "process/message.h"
 #include "mgcompare/strategy.h"
+#include "discovery/gpu_code.h"
+#include "discovery/manifest.h"
 #include "discovery/plugin_files.h"
+#include "discovery/plugin_image.h"
 
 namespace mgcompare {
 namespace {
@@ -168,9 +174,35 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin, const s
   fmt::print("\n");
 }
 
+// What devices the strategy runs on, and for which GPUs its file has code.
+std::string devices_text(const StrategySummary& summary, const std::vector<GpuCode>& code) {
+  std::vector<std::string_view> kinds;
+  for (const DeviceKind kind : summary.traits.devices) kinds.push_back(to_string(kind));
+  std::vector<std::string> texts;
+  for (const GpuCode& one : code) texts.push_back(one.text());
+  return fmt::format("devices {}; {}", fmt::join(kinds, ", "),
+                     texts.empty() ? "no code of its own for GPUs" : fmt::format("its own code for GPUs: {}", fmt::join(texts, ", ")));
+}
+
+// One sentence for each kind of GPU of this machine for which the plugin has code for others only.
+std::set<std::string> missing_code(const std::vector<PlatformSummary>& platforms, const std::vector<GpuCode>& code) {
+  std::set<std::string> sentences;
+  if (code.empty()) return sentences;
+  for (const PlatformSummary& platform : platforms) {
+    for (const DeviceSummary& device : platform.devices) {
+      const std::optional<int> generation = generation_of(device);
+      if (!generation || std::any_of(code.begin(), code.end(), [&](const GpuCode& one) { return one.runs_on(*generation); })) continue;
+      sentences.insert(fmt::format("it has no code for the {} of this machine (compute capability {}.{}); build it again with "
+                                   "-DCMAKE_CUDA_ARCHITECTURES={}", plain(device.name), *generation / 10, *generation % 10, *generation));
+    }
+  }
+  return sentences;
+}
+
 }  // namespace
 
 int list_plugins(const Command& command) {
+  warn_of_plugin_folders();
   ProbeClient probe(supervisor_settings());
   std::vector<std::string> refused;
   for (const PluginSummary& plugin : probe.plugins()) {
@@ -210,6 +242,11 @@ int check_plugin(const Command& command) {
     else fmt::print("{}: {}{}\n", file, problem.key.empty() ? "" : problem.key + ": ", problem.text);
   }
   if (is_fine) fmt::print("{}: fine, strategy '{}' ({})\n", file, plugin.name, traits_text(summary.traits));
+  if (is_fine && !is_backend(plugin.file)) {
+    const std::vector<GpuCode> code = gpu_code(read_plugin_bytes(plugin.file));
+    fmt::print("{}: {}\n", file, devices_text(summary, code));
+    for (const std::string& sentence : missing_code(probe.platforms(), code)) fmt::print("{}: {}\n", file, sentence);
+  }
   return is_fine ? kDone : kProblemFound;
 }
 

@@ -105,10 +105,13 @@ int verify_strategies(const Command& command) {
     device_kind = kind;
     if (!command.json) fmt::print("on {} devices, with seed {} (--seed {} repeats this)\n", kind, request.seed, request.seed);
   };
-  listeners.row_begins = [&](const std::string& label, std::size_t row, std::size_t rows, double seconds_left) {
-    if (command.json || command.quiet || rows < 2) return;
+  std::size_t rows_of_all = 0;
+  for (const Version& version : versions) rows_of_all += version.config.strategies.size();
+  request.later_rows = rows_of_all;
+  listeners.row_begins = [&](const std::string& label, std::size_t row, std::size_t rows, bool again, double seconds_left) {
+    if (command.json || command.quiet || rows_of_all < 2) return;
     const std::string left = seconds_left > 0 ? fmt::format(", about {} left", duration_text(seconds_left)) : "";
-    print_stderr("{}: strategy {} of {}{}\n", plain(label), row + 1, rows, left);
+    print_stderr("{}: strategy {} of {}{}{}\n", plain(label), row + 1, rows, again ? ", in another process" : "", left);
   };
   std::vector<VerifyFinding> so_far;
   listeners.found = [&](const VerifyFinding& finding) {
@@ -122,6 +125,7 @@ int verify_strategies(const Command& command) {
   nlohmann::json each = nlohmann::json::array();
   for (const Version& version : versions) {
     request.config = version.config;
+    request.later_rows -= version.config.strategies.size();
     request.other_config = other_network(version, versions);
     // For their numbers of ranks.
     if (version.variant.empty()) request.config.variants = variants;

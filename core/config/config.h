@@ -159,6 +159,7 @@ struct MeasureConfig {
   MeasureLevel level = MeasureLevel::normal;  // how much time to spend; `measure: thorough` sets it too
   std::size_t warm_up_steps = 3;    // warm-up steps on weights that are discarded
   double time_limit = 600;          // seconds per trial
+  double progress_limit = 120;      // seconds without progress after the data are loaded
   double memory_limit = 0;          // GiB per trial on CPUs; 0: 80 % of the free memory
   bool record = false;              // write the schedule log that a replay of free-running ranks needs
   Rehearse rehearse = Rehearse::automatic;  // rows on more devices, by one

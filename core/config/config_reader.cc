@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/program_search.h"
 #include "base/text.h"
 #include "config/host_name.h"
 #include "config/key_value.h"
@@ -46,6 +47,7 @@ Config ConfigReader::read(const Node& root) {
     plugin = beside_config(plugin);
   }
   if (config.python.find('/') != std::string::npos) config.python = beside_config(config.python);
+  check_python(root, config.python);
   if (!config.data.path.empty()) config.data.path = beside_config(config.data.path);
   if (!config.data.validation.empty() && !validation_share(config.data)) config.data.validation = beside_config(config.data.validation);
   return config;
@@ -102,6 +104,16 @@ void ConfigReader::check_hosts(const Node& root, const HostsConfig& hosts) {
     else if (!known.insert(name).second)
       problem(place, fmt::format("'hosts.names' has {} twice", name), "delete one of them");
   }
+}
+
+void ConfigReader::check_python(const Node& root, const std::string& python) {
+  const bool is_path = python.find('/') != std::string::npos;
+  if (python.empty() || (is_path ? is_program(python) : !find_program(python).empty())) return;
+  const Node* const node = root.find("python");
+  problem(node != nullptr ? node->place : Place{path_, 1, 1},
+          is_path ? fmt::format("`python:` names {}, which is not a program", plain(python))
+                  : fmt::format("`python:` names {}, and there is no program of this name on PATH", plain(python)),
+          "write the path of an interpreter, or leave it out for the first python3 on PATH", node != nullptr ? width_of(*node) : 1);
 }
 
 void ConfigReader::read_devices(const Node& node, ScalingConfig& scaling) {

@@ -49,6 +49,7 @@ class ConfigReader {
   // Adds an entry that is not yet listed; `text` is what the file has at `node`.
   void add_devices(const Node& node, const std::string& text, const DevicesConfig& devices, ScalingConfig& scaling);
   void check_hosts(const Node& root, const HostsConfig& hosts);
+  void check_python(const Node& root, const std::string& python);
   void read_strategies(const Node* list, Config& config);
   StrategyConfig read_strategy(const Node& node);
   void read_options(const Node& node, StrategyConfig& strategy);

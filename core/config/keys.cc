@@ -1,33 +1,23 @@
 #include "config/keys.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <type_traits>
+#include <utility>
+
+#include "config/data_keys.h"
+#include "config/key_field.h"
 
 namespace mgcompare {
 namespace {
 
 static_assert(std::is_same_v<std::uint64_t, std::size_t>, "seeds use the field type of other lists of whole numbers");
 
-constexpr double kMany = 1e9;
-constexpr double kMaxPath = 4096;  // characters, as in Linux
 constexpr double kMaxExactInteger = 9007199254740991;  // 2^53 - 1: JSON readers store numbers as double
 
-using Text = std::string& (*)(Config&);
-using Number = double& (*)(Config&);
-using Count = std::size_t& (*)(Config&);
-using Flag = bool& (*)(Config&);
-using Numbers = std::vector<double>& (*)(Config&);
-using Counts = std::vector<std::size_t>& (*)(Config&);
-using Texts = std::vector<std::string>& (*)(Config&);
-
-// `access` returns a reference to an enum of kinds.h.
-template <class Access> Choice choice(Access) {
-  using E = std::remove_cvref_t<std::invoke_result_t<Access, Config&>>;
-  return {kKindNames<E>, [](Config& config) { return static_cast<std::size_t>(Access()(config)); },
-          [](Config& config, std::size_t index) { Access()(config) = static_cast<E>(index); }};
-}
-
-std::vector<Key> make_keys() {
+// The keys before those of `data`.
+std::vector<Key> network_keys() {
   return {
       {.name = "name",
        .help = "Name of the experiment in results; default: the name of the file.",
@@ -44,99 +34,12 @@ std::vector<Key> make_keys() {
       {.name = "layers",
        .help = "The network as a list of layers, without the loss (softmax cross-entropy).",
        .varies = false},
+  };
+}
 
-      {.name = "data.set",
-       .help = "The data set: mnist and cifar10 are found or downloaded; digits are drawn; idx, npy, tokens and text are files of "
-               "yours at `path`; synthetic samples are drawn in any `shape`.",
-       .field = choice([](Config& c) -> auto& { return c.data.set; }),
-       .varies = false},
-      {.name = "data.fallback",
-       .help = "What to train on if the data set is not available: the drawn digits (for mnist) or synthetic samples of the same "
-               "form; none: the run ends with an error.",
-       .field = choice([](Config& c) -> auto& { return c.data.fallback; }),
-       .varies = false},
-      {.name = "data.path",
-       .help = "File (tokens, text) or folder (the others) of the data; a relative path starts at the config's folder.",
-       .field = Text([](Config& c) -> std::string& { return c.data.path; }),
-       .max = kMaxPath,
-       .varies = false},
-      {.name = "data.validation",
-       .help = "tokens, text: the file to evaluate on; text: or the share of the text to hold back at its end, such as 0.1.",
-       .field = Text([](Config& c) -> std::string& { return c.data.validation; }),
-       .max = kMaxPath,
-       .varies = false},
-      {.name = "data.length",
-       .help = "tokens, text: inputs of a sample; 0: one less than the integers of the first line.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.length; }),
-       .max = 1e6,
-       .varies = false},
-      {.name = "data.classes",
-       .help = "Number of classes, or of different tokens; 0: as many as the data have.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.classes; }),
-       .max = 1 << 24,
-       .varies = false},
-      {.name = "data.target",
-       .help = "tokens, text: predict the token after the sequence (last) or after each of its positions (next); auto: last for "
-               "tokens, next for text.",
-       .field = choice([](Config& c) -> auto& { return c.data.target; }),
-       .varies = false},
-      {.name = "data.shape",
-       .help = "synthetic: the shape of a sample, such as [3, 224, 224].",
-       .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.data.shape; }),
-       .min = 1,
-       .max = 1e6,
-       .varies = false,
-       .repeats = true},
-      {.name = "data.samples",
-       .help = "synthetic: training samples; there is one test sample for every eight.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.samples; }),
-       .max = kMany,
-       .unit = "samples",
-       .varies = false},
-      {.name = "data.on",
-       .help = "Where samples are stored: in device memory, or in host memory with double buffering.",
-       .field = choice([](Config& c) -> auto& { return c.data.on; })},
-      {.name = "data.train_samples",
-       .help = "Use only the first N training samples; 0: all.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.train_samples; }),
-       .max = kMany,
-       .unit = "samples"},
-      {.name = "data.test_samples",
-       .help = "Use only the first N test samples; 0: all.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.test_samples; }),
-       .max = kMany,
-       .unit = "samples"},
-      {.name = "data.validation_samples",
-       .help = "Hold back the last N training samples and evaluate on them instead of the test "
-               "set; 0: none.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.validation_samples; }),
-       .max = kMany,
-       .unit = "samples"},
-      {.name = "data.scale",
-       .help = "Factor from a stored value to an input of the network; 0: 1/255 for bytes, 1 for other numbers.",
-       .field = Number([](Config& c) -> double& { return c.data.prepare.scale; }),
-       .max = 1e6},
-      {.name = "data.mean",
-       .help = "Subtracted from the scaled values: one number, or one for each channel.",
-       .field = Numbers([](Config& c) -> std::vector<double>& { return c.data.prepare.mean; }),
-       .min = -1e9,
-       .max = kMany,
-       .repeats = true},
-      {.name = "data.std",
-       .help = "Divides the values after `mean` was subtracted: one number, or one for each channel.",
-       .field = Numbers([](Config& c) -> std::vector<double>& { return c.data.prepare.std; }),
-       .min = 1e-9,
-       .max = kMany,
-       .repeats = true},
-      {.name = "data.flip",
-       .help = "Mirror training images from left to right, half of them by chance in each epoch.",
-       .field = Flag([](Config& c) -> bool& { return c.data.prepare.flip; })},
-      {.name = "data.crop.padding",
-       .help = "Shift training images by chance, by up to so many pixels in each direction; what moves in is 0.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.prepare.crop_padding; }),
-       .max = 1024,
-       .unit = "pixels"},
-
+// The keys after those of `data`.
+std::vector<Key> training_keys() {
+  return {
       {.name = "optimizer.kind",
        .help = "The update rule.",
        .field = choice([](Config& c) -> auto& { return c.optimizer.kind; })},
@@ -320,6 +223,13 @@ std::vector<Key> make_keys() {
        .min = 0.1,
        .max = 1e7,
        .unit = "seconds"},
+      {.name = "measure.progress_limit",
+       .help = "A trial that makes no progress for so long, because it is blocked, for example, is ended likewise. While it loads its data it "
+               "has at least 120 s.",
+       .field = Number([](Config& c) -> double& { return c.measure.progress_limit; }),
+       .min = 0.1,
+       .max = 1e7,
+       .unit = "seconds"},
       {.name = "measure.memory_limit",
        .help = "Memory that a trial on CPUs may use; a trial that needs more is ended with the status out of memory. 0: 80 % of "
                "the memory that is free when the trial starts. GPU trials have no limit.",
@@ -367,7 +277,11 @@ std::string_view Key::section() const { return name.substr(0, name.find('.') == 
 std::string_view Key::leaf() const { return name.substr(name.find('.') == name.npos ? 0 : name.find('.') + 1); }
 
 const std::vector<Key>& keys() {
-  static const std::vector<Key> table = make_keys();
+  static const std::vector<Key> table = [] {
+    std::vector<Key> all = network_keys();
+    for (std::vector<Key>& more : std::array{data_keys(), training_keys()}) std::move(more.begin(), more.end(), std::back_inserter(all));
+    return all;
+  }();
   return table;
 }
 

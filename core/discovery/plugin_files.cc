@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 #include "base/text.h"
 #include "discovery/file_writers.h"
@@ -17,6 +18,8 @@ namespace fs = std::filesystem;
 
 namespace mgcompare {
 namespace {
+
+constexpr char kPathVariable[] = "MGCOMPARE_PLUGIN_PATH";
 
 // "strategy_NAME.so" and "NAME/backend.json" -> "NAME": the name that a file without a readable record probably has.
 std::string name_by_file(const std::string& file) {
@@ -69,6 +72,15 @@ void add_folder(std::vector<std::string>& folders, const fs::path& folder) {
   if (!name.empty() && std::find(folders.begin(), folders.end(), name) == folders.end()) folders.push_back(name);
 }
 
+std::vector<std::string> folders_of_variable() {
+  std::vector<std::string> folders;
+  const char* const path = std::getenv(kPathVariable);
+  std::istringstream rest(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(rest, folder, ':');)
+    if (!folder.empty()) folders.push_back(folder);
+  return folders;
+}
+
 }  // namespace
 
 std::string program_contract() { return MGCOMPARE_CONTRACT; }
@@ -76,19 +88,23 @@ std::string program_contract() { return MGCOMPARE_CONTRACT; }
 std::vector<std::string> plugin_folders(const std::vector<std::string>& extra) {
   std::vector<std::string> folders;
   add_folder(folders, program_folder() / ".." / "lib" / "mgcompare" / "plugins");
-  if (const char* path = std::getenv("MGCOMPARE_PLUGIN_PATH"); path != nullptr) {
-    std::string rest = path;
-    for (std::size_t colon = 0; !rest.empty(); rest = colon == std::string::npos ? "" : rest.substr(colon + 1)) {
-      colon = rest.find(':');
-      add_folder(folders, rest.substr(0, colon));
-    }
-  }
+  for (const std::string& folder : folders_of_variable()) add_folder(folders, folder);
   const char* data = std::getenv("XDG_DATA_HOME");
   const char* home = std::getenv("HOME");
   if (data != nullptr && data[0] == '/') add_folder(folders, fs::path(data) / "mgcompare" / "plugins");
   else if (home != nullptr && home[0] == '/') add_folder(folders, fs::path(home) / ".local/share/mgcompare/plugins");
   for (const std::string& folder : extra) add_folder(folders, folder);
   return folders;
+}
+
+std::vector<std::string> missing_plugin_folders() {
+  std::vector<std::string> missing;
+  for (const std::string& folder : folders_of_variable()) {
+    std::error_code ignored;
+    if (!fs::exists(folder, ignored))
+      missing.push_back(std::string(kPathVariable) + " names " + plain(folder) + ", which does not exist; correct it, or remove it");
+  }
+  return missing;
 }
 
 PluginSummary inspect_plugin(const std::string& file) {

@@ -183,6 +183,22 @@ NeededLibraries needed_libraries(std::string_view bytes) {
   return needed;
 }
 
+std::vector<std::string_view> sections_named(std::string_view bytes, std::string_view name) {
+  std::vector<std::string_view> found;
+  const Header header = header_of(bytes);
+  if (header.e_shnum == 0 || header.e_shentsize != sizeof(Section)) return found;
+  const std::string_view table = part(bytes, header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Section));
+  const auto section = [&](std::uint64_t number) { return structure<Section>(table, number * sizeof(Section)); };
+  const auto content = [&](const Section& of) { return of.sh_type == SHT_NOBITS ? std::string_view() : part(bytes, of.sh_offset, of.sh_size); };
+  const std::string_view names = content(section(header.e_shstrndx));
+  const std::string whole = std::string(name) + '\0';
+  for (std::uint64_t number = 0; number < header.e_shnum; ++number) {
+    const Section at = section(number);
+    if (at.sh_name < names.size() && names.substr(at.sh_name).starts_with(whole)) found.push_back(content(at));
+  }
+  return found;
+}
+
 std::string with_own_variables(std::string bytes) {
   const Header header = header_of(bytes);
   for (std::uint64_t number = 0; number < header.e_shnum; ++number) {

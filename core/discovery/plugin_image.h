@@ -35,6 +35,9 @@ struct NeededLibraries {
 // Throws Error, the rest of a sentence about the file, unless the bytes are a complete shared library for this machine.
 NeededLibraries needed_libraries(std::string_view bytes);
 
+// The contents of all sections of this name; none if the library has no table of sections. Throws Error, likewise, if they are not in the file.
+std::vector<std::string_view> sections_named(std::string_view bytes, std::string_view name);
+
 // The same library with variables of its own. The loader merges variables whose symbols are marked as unique, such as static
 // members that are inline, over all libraries of a process; here they are not marked. The bytes must be those of a library.
 std::string with_own_variables(std::string bytes);

@@ -13,35 +13,40 @@
 #include "modules/loaded_libraries.h"
 
 namespace mgcompare {
+namespace {
 
-std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts) {
+const Plugin& opened_plugin(const std::string& file) {
   // Never destroyed, so no plugin is unloaded: objects that it made may still refer to its code.
   static auto& opened = *new std::map<std::string, boost::dll::shared_library>();
   static std::mutex mutex;
-  const Plugin* plugin = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    auto at = opened.find(file);
-    if (at == opened.end()) {
-      const PluginSummary summary = inspect_plugin(file);
-      if (!summary.problem.empty()) throw UnusablePlugin(summary.problem);
-      expect_own_libraries(file);
-      const LibraryWatch watch;
-      boost::dll::fs::error_code error;
-      boost::dll::shared_library library(
-          file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
-      reset_arithmetic();
-      if (error) {
-        const char* const loader_error = dlerror();
-        std::string reason = loader_error == nullptr ? error.message() : loader_error;
-        if (reason.starts_with(file + ": ")) reason.erase(0, file.size() + 2);
-        throw UnusablePlugin(plain(file) + " cannot be opened: " + with_memory_limit(plain(reason)));
-      }
-      at = opened.emplace(file, std::move(library)).first;
+  const std::lock_guard lock(mutex);
+  auto at = opened.find(file);
+  if (at == opened.end()) {
+    const PluginSummary summary = inspect_plugin(file);
+    if (!summary.problem.empty()) throw UnusablePlugin(summary.problem);
+    expect_own_libraries(file);
+    const LibraryWatch watch;
+    boost::dll::fs::error_code error;
+    boost::dll::shared_library library(
+        file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
+    reset_arithmetic();
+    if (error) {
+      const char* const loader_error = dlerror();
+      std::string reason = loader_error == nullptr ? error.message() : loader_error;
+      if (reason.starts_with(file + ": ")) reason.erase(0, file.size() + 2);
+      throw UnusablePlugin(plain(file) + " cannot be opened: " + with_memory_limit(plain(reason)));
     }
-    plugin = &at->second.get<const Plugin>("mgcompare_plugin");
+    at = opened.emplace(file, std::move(library)).first;
   }
-  return std::unique_ptr<Strategy>(plugin->make(options, facts));
+  return at->second.get<const Plugin>("mgcompare_plugin");
+}
+
+}  // namespace
+
+void open_plugin(const std::string& file) { opened_plugin(file); }
+
+std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts) {
+  return std::unique_ptr<Strategy>(opened_plugin(file).make(options, facts));
 }
 
 }  // namespace mgcompare

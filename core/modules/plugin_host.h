@@ -16,6 +16,9 @@ class UnusablePlugin : public Error {
   using Error::Error;
 };
 
+// Opens the file, unless it is open. Any thread. Throws UnusablePlugin or ConfusedLibraries (loaded_libraries.h).
+void open_plugin(const std::string& file);
+
 // Creates the strategy of the plugin; opens the file at its first use. Any thread. Throws UnusablePlugin,
 // ConfusedLibraries (loaded_libraries.h), and whatever the strategy's constructor throws.
 std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts);

@@ -3,6 +3,8 @@
 // Implements Options for the options of a config: strings that are parsed and checked when the strategy asks for them.
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,12 +30,15 @@ class StrategyOptions : public Options {
 
   // The options that the strategy asked for, in that order.
   const std::vector<OptionSummary>& asked() const { return asked_; }
-  // The problems found so far, and one for each given key that the strategy did not ask for.
+  // The problems found so far: options that are declared impossibly, of which the plugin is to blame; wrong values; and one for each given key that the strategy did not ask for.
   std::vector<OptionProblem> problems() const;
 
  private:
   const std::string* find(std::string_view key, std::string_view type, const std::string& default_value,
                           const std::string& range, std::string_view help);
+  template <class T> void check_range(std::string_view key, T min, T max, std::optional<T> default_value);
+  // A defect of the plugin; `what` continues "declares the option 'KEY' ".
+  void add_defect(std::string_view key, const std::string& what);
   std::optional<double> number_in(std::string_view key, const std::string& text, double min, double max,
                                   std::string_view alternative);
   void add_type_problem(std::string_view key, const std::string& value, const std::string& expected);
@@ -41,6 +46,7 @@ class StrategyOptions : public Options {
   std::map<std::string, std::string, std::less<>> given_;
   std::vector<OptionSummary> asked_;
   std::vector<OptionProblem> problems_;
+  std::set<std::string> defects_;
 };
 
 }  // namespace mgcompare

@@ -1,5 +1,7 @@
 #include "modules/strategy_probe.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "modules/loaded_libraries.h"
 #include "modules/plugin_host.h"
@@ -20,15 +22,19 @@ void shorten(StrategySummary& summary) {
 
 }  // namespace
 
-StrategySummary probe_strategy(const ProbeQuestion& question) {
+StrategySummary probe_strategy(const ProbeQuestion& question, const std::function<void()>& opened) {
   StrategySummary summary;
   StrategyOptions options(question.strategy.options);
   try {
+    open_plugin(question.plugin_file);
+    opened();
     const std::unique_ptr<Strategy> strategy = make_strategy(question.plugin_file, options, question.facts);
     summary.traits = strategy->traits();
     expect_possible_traits(question.strategy.name, summary.traits);
     expect_same_traits(question.strategy.name, texts_of(summary.traits), strategy->traits());
     summary.problems = options.problems();
+    for (OptionProblem& problem : summary.problems)
+      if (problem.of_plugin) problem.text = fmt::format("{} {}", plain(question.plugin_file), problem.text);
   } catch (const ConfusedLibraries&) {
     throw;  // a new worker can answer
   } catch (const UnusablePlugin& error) {

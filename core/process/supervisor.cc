@@ -65,6 +65,8 @@ struct Supervisor::PendingRequest {
   Listener listener;
   Clock::time_point deadline, heard, progressed, stop_by;
   double limit_seconds = 0;
+  std::optional<double> progress_seconds;
+  bool is_loading = true;           // it has not said that its data are there
   bool is_preparing = false;        // a new worker has not reported progress on this request yet
   bool stops = false;               // by itself, when it is told to
   bool stop_sent = false;
@@ -153,6 +155,7 @@ void Supervisor::handle(PendingRequest& request, const Message& message) {
     if (request.listener.progress) request.listener.progress(progress_from_json(message.body));
   } else if (message.kind == "note") {
     request.progressed = request.heard;
+    if (message.body.contains("ready")) request.is_loading = false;
     if (request.listener.note) request.listener.note(message.body);
   } else if (message.kind == "answer") {
     request.reply = Reply{TrialStatus::done, "", message.body};
@@ -191,15 +194,21 @@ bool Supervisor::memory_ran_out() const {
   return kills && kills_at_start_ && *kills > *kills_at_start_;
 }
 
+double Supervisor::seconds_without_progress(const PendingRequest& request) const {
+  const double own = request.progress_seconds.value_or(settings_.seconds_without_progress);
+  return request.is_loading ? std::max(own, settings_.seconds_without_progress) : own;
+}
+
 void Supervisor::check_limits(PendingRequest& request) {
   const Clock::time_point now = Clock::now();
+  const double progress_seconds = seconds_without_progress(request);
   const std::string place = text_of(worker_->position().get());
   if (settings_.interrupted() && !request.stop_sent) {
     request.stop_sent = true;
     request.stop_by = now + seconds(request.stops ? settings_.seconds_to_stop : std::min(kSecondsToAnswer, settings_.seconds_to_stop));
     writer_->send("stop", nullptr);
   }
-  const bool is_late = now > request.deadline || now > request.progressed + seconds(settings_.seconds_without_progress) ||
+  const bool is_late = now > request.deadline || now > request.progressed + seconds(progress_seconds) ||
                        now > request.heard + seconds(settings_.seconds_without_heartbeat);
   if (is_late && !request.stop_sent && is_debugged()) {
     request.deadline = now + seconds(request.limit_seconds);
@@ -211,9 +220,9 @@ void Supervisor::check_limits(PendingRequest& request) {
   } else if (now > request.deadline) {
     kill_worker(request, TrialStatus::timeout,
                 fmt::format("over the limit of {:g} s {}", request.limit_seconds, place));
-  } else if (now > request.progressed + seconds(settings_.seconds_without_progress)) {
+  } else if (now > request.progressed + seconds(progress_seconds)) {
     kill_worker(request, TrialStatus::timeout,
-                fmt::format("no progress for {:g} s {}", settings_.seconds_without_progress, place));
+                fmt::format("no progress for {:g} s {}", progress_seconds, place));
   } else if (now > request.heard + seconds(settings_.seconds_without_heartbeat)) {
     kill_worker(request, TrialStatus::timeout,
                 fmt::format("the worker was silent for {:g} s {}", settings_.seconds_without_heartbeat,
@@ -223,7 +232,7 @@ void Supervisor::check_limits(PendingRequest& request) {
 
 void Supervisor::wait_for_events(const PendingRequest& request) {
   Clock::time_point next = std::min({request.deadline, request.heard + seconds(settings_.seconds_without_heartbeat),
-                                     request.progressed + seconds(settings_.seconds_without_progress)});
+                                     request.progressed + seconds(seconds_without_progress(request))});
   if (request.stop_sent) next = std::min(next, request.stop_by);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count() + 1;
   // The descriptor of the signals stays readable: watch it only until the stop was sent.
@@ -238,18 +247,20 @@ void Supervisor::wait_for_events(const PendingRequest& request) {
   }
 }
 
-Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener) {
-  return wait_for_reply(kind, body, limit_seconds, listener, false);
+Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener,
+                      std::optional<double> progress_seconds) {
+  return wait_for_reply(kind, body, limit_seconds, listener, progress_seconds, false);
 }
 
 Reply Supervisor::wait_for_reply(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener,
-                                 bool stops) {
+                                 std::optional<double> progress_seconds, bool stops) {
   PendingRequest request;
   request.stops = stops;
   request.is_preparing = start_worker();
   worker_->position().set({});
   request.listener = listener;
   request.limit_seconds = limit_seconds;
+  request.progress_seconds = progress_seconds;
   request.heard = request.progressed = Clock::now();
   request.deadline =
       request.heard +
@@ -324,7 +335,7 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
                                  {"trace", files.trace},           {"data_folder", files.data_folder}, {"send_data", files.send_data},
                                  {"most_steps", files.most_steps},  {"scratch", scratch},
                                  {"run", files.run}};
-  Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, true);
+  Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, trial.config.measure.progress_limit, true);
   Result result;
   std::string left_behind;
   if (reply.answered()) {

@@ -29,7 +29,7 @@ namespace mgcompare {
 struct SupervisorSettings {
   std::vector<std::string> arguments = {"--worker"};  // of the worker process
   std::string log_file;                               // for the output of workers; empty: only the last lines are kept
-  double seconds_without_progress = 120;              // a trial that reports no progress for so long is stopped
+  double seconds_without_progress = 120;              // a request that reports no progress for so long is stopped; or its own limit
   double seconds_without_heartbeat = 30;
   double seconds_to_prepare = 0;                      // extra time of a new worker until its first progress report
   double seconds_to_stop = 2.5;                       // for a trial to stop by itself after an interruption
@@ -74,8 +74,9 @@ class Supervisor {
   // The hosts that the trials since the last call have lost.
   std::vector<std::string> take_lost_hosts() { return std::exchange(lost_hosts_, {}); }
   // Sends one request to the worker. Unless it answers, the worker is ended, a moment after the user interrupts. Each note
-  // restarts the time limit.
-  Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
+  // restarts the time limit. `progress_seconds`: its limit without progress after its data are loaded.
+  Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {},
+            std::optional<double> progress_seconds = {});
   // Ends the worker gracefully. The next request starts another.
   void end_worker();
 
@@ -83,7 +84,9 @@ class Supervisor {
   using Clock = std::chrono::steady_clock;
   struct PendingRequest;
   // `stops`: the request ends by itself when it is told to stop.
-  Reply wait_for_reply(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener, bool stops);
+  Reply wait_for_reply(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener,
+                       std::optional<double> progress_seconds, bool stops);
+  double seconds_without_progress(const PendingRequest& request) const;
   bool start_worker();                // returns whether a new one was started
   Result run_once(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
   void warn(const Trial& trial, Result& result, const std::string& text);

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/random_token.h"
-#include "config/config_difference.h"
+#include "results/continuation.h"
 #include "results/results_database.h"
 #include "results/row_checksum.h"
 #include "results/trial_rows.h"
@@ -97,79 +97,6 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   // The directory may have had an empty file. From now on it has nothing that this session did not write.
   session_->database().ignore_interruptions();
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint, info.data_remark);
-}
-
-static std::string environment_value(const RunInfo& info, std::string_view key) {
-  for (const auto& [name, value] : info.environment)
-    if (name == key) return value;
-  return "";
-}
-
-// The settings that tell two experiments apart. The name is a label, which a config without one takes from its file; that of
-// the network goes with its layers; plugins are compared by their content; and a price changes no trial,
-// nor does how hosts are started and watched.
-static std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {
-  std::vector<std::string> keys = differing_keys(one.config_json, other_config);
-  std::erase_if(keys, [](const std::string& key) {
-    return key == "name" || key == "model" || key == "price_per_device_hour" || key == "hosts.launcher" || key == "hosts.timeout" ||
-           key == "plugins" || key.starts_with("plugins.");
-  });
-  return keys;
-}
-
-static bool is_damaged(const Row& row) { return row.state == RowState::finished && row.result.status == TrialStatus::damaged; }
-
-// The build or the library that has changed since the run began, the middle of a sentence; empty if none has. Older versions of the program
-// did not record the builds. A back end that was added or removed shows in the devices.
-static std::string changed_code(const RunInfo& before, const RunInfo& now) {
-  for (const auto& [file, sum] : before.builds) {
-    const auto found = now.builds.find(file);
-    if (found != now.builds.end() && found->second != sum) return fmt::format("another build of {}", file);
-  }
-  for (const char* key : {"oneDNN", "CUDA", "cuDNN", "cuBLASLt", "NCCL", "NVIDIA driver"}) {
-    const std::string then = environment_value(before, key), current = environment_value(now, key);
-    if (!then.empty() && !current.empty() && then != current) return fmt::format("{} {}, and this is {}", key, then, current);
-  }
-  return "";
-}
-
-// Throws InUse unless the plan continues the run: same config, program, machine and trials.
-static void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
-                            const std::map<int, const Row*>& known) {
-  if (run.info.config_json.empty())
-    throw BadResults(fmt::format("{}: the record of the run is missing, so it cannot be continued: run without --resume, in another "
-                                 "directory", run.directory));
-  if (const std::vector<std::string> keys = differing_settings(run.info, info.config_json); !keys.empty()) {
-    throw InUse(
-        fmt::format("{}: contains the run of another config (different: {}): run without --resume, in another directory",
-                    run.directory, fmt::join(keys, ", ")));
-  }
-  // Timings of two machines or two builds must not be mixed.
-  if (!run.rows.empty() && run.info.program_version != info.program_version) {
-    throw InUse(fmt::format("{}: the run was begun with mgcompare {}, this is {}: run in another directory", run.directory,
-                            run.info.program_version, info.program_version));
-  }
-  if (const std::string changed = run.rows.empty() ? "" : changed_code(run.info, info); !changed.empty()) {
-    throw InUse(fmt::format("{}: the run was begun with {}: timings of two builds are not mixed; run in another directory", run.directory, changed));
-  }
-  for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
-    const std::string before = environment_value(run.info, key), now = environment_value(info, key);
-    if (!before.empty() && !now.empty() && before != now) {
-      throw InUse(fmt::format("{}: the run was begun on another machine ({}: {}, now {}): run in another directory",
-                              run.directory, key, before, now));
-    }
-  }
-  for (const Trial& trial : plan) {
-    const auto found = known.find(trial.number);
-    if (found == known.end() || is_damaged(*found->second)) continue;
-    const TrialKey& before = found->second->trial;
-    if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
-      throw InUse(
-          fmt::format("{}: trial {} of this run is `{}` with seed {}, but `{}` with seed {} in this plan (have the "
-                      "machine's devices changed, or the backends that it can run?): run in another directory",
-                      run.directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
-    }
-  }
 }
 
 // Why the trial of a row would be another one now, the rest of a sentence: another build of its plugin would run it, other versions of

@@ -176,11 +176,18 @@ std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& 
 }
 
 StrategySummary ProbeClient::ask_strategy(const ProbeQuestion& question) {
-  const auto ask = [&] { return supervisor_.ask("strategy", question_to_json(question), kStrategySeconds); };
+  if (const auto known = unopened_.find(question.plugin_file); known != unopened_.end()) return known->second;
+  bool is_open = false;
+  const auto on_note = [&](const nlohmann::json&) { is_open = true; };
+  const auto ask = [&] { return supervisor_.ask("strategy", question_to_json(question), kStrategySeconds, {{}, on_note}); };
   Reply reply = ask();
   // The worker was ended. What plugins before this one loaded there may be the reason.
   if (reply.status == TrialStatus::failed) reply = ask();
-  return summary_of(std::move(reply));
+  const bool is_blocked = reply.status == TrialStatus::timeout && !is_open;
+  StrategySummary summary = summary_of(std::move(reply));
+  // It would take as long for each of its rows.
+  if (is_blocked) unopened_.emplace(question.plugin_file, summary);
+  return summary;
 }
 
 // It starts an interpreter, so it is asked once for all rows with equal options.
@@ -209,9 +216,9 @@ Handlers probe_handlers() {
           {"backend", [](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
              return probe_backend(question_from_json(body), body.at("scratch").get<std::string>(), [&] { return context.stopping(); });
            }},
-          {"strategy", [](const nlohmann::json& body, RequestContext&) -> nlohmann::json {
+          {"strategy", [](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
              const MemoryLimit limit(kStrategyGibibytes);
-             return probe_strategy(question_from_json(body));
+             return probe_strategy(question_from_json(body), [&] { context.note({{"opened", true}}); });
            }}};
 }
 

@@ -43,6 +43,7 @@ class ProbeClient : public CapabilityProbe {
   std::unique_ptr<std::vector<PluginSummary>> plugins_;
   std::unique_ptr<TemporaryFolder> scratch_;         // of backends
   std::map<std::string, StrategySummary> backends_;  // answers of backends, by question
+  std::map<std::string, StrategySummary> unopened_;  // of plugins that blocked the worker when they were opened, by file
 };
 
 Handlers probe_handlers();

@@ -21,6 +21,7 @@
 #include "discovery/private_libraries.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
+#include "modules/plugin_host.h"
 #include "process/memory_limit.h"
 #include "services/data_service.h"
 
@@ -94,6 +95,16 @@ class OpenVerification {
     for (const auto& sized : sized_) sized->verification.listen(listener);
     if (other_) other_->listen(listener);
   }
+  // The checks report what keeps it from being opened.
+  void open_plugin_of(const StrategyConfig& strategy) const {
+    for (const PluginSummary& plugin : scope_.plugins) {
+      if (plugin.name != strategy.name) continue;
+      try {
+        open_plugin(plugin.file);
+      } catch (const std::exception&) {
+      }
+    }
+  }
   // All checks of a row of a strategy that one process can make.
   void check(const StrategyConfig& strategy) {
     verification_.check(strategy);
@@ -149,6 +160,8 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   }
   const StrategyConfig& strategy = open->config().strategies.at(body.at("row").get<std::size_t>());
   if (open->check_backend(strategy, listener, [&] { return context.stopping(); })) return true;
+  open->open_plugin_of(strategy);
+  context.note({{"opened", true}});
   if (body.at("kept").get<bool>()) open->check_kept(strategy);
   else open->check(strategy);
   return true;
@@ -185,28 +198,39 @@ class VerifyRun {
   void check_rows() {
     std::vector<std::size_t> passed;
     const std::size_t rows = request_.config.strategies.size();
-    const double start = now();
+    VerifyPace& pace = request_.history->pace;
+    std::size_t strategies = 0;
+    for (std::size_t row = 0; row < rows; ++row) strategies += is_backend_row(row) ? 0 : 1;
+    pace.begin(rows, strategies, request_.later_rows);
     for (std::size_t row = 0; row < rows; ++row) {
-      const double seconds_left = row == 0 ? 0 : (now() - start) / static_cast<double>(row) * static_cast<double>(rows - row);
-      listeners_.row_begins(request_.config.strategies[row].label, row, rows, seconds_left);
-      if (check(row, false)) passed.push_back(row);
+      listeners_.row_begins(request_.config.strategies[row].label, row, rows, false, pace.seconds_left());
+      const double start = now();
+      const bool has_passed = check(row, false);
+      pace.checked(now() - start, has_passed || is_backend_row(row));
+      if (has_passed && !is_backend_row(row)) passed.push_back(row);
     }
     supervisor_.end_worker();
     // Backwards: what an earlier row leaves in the process shows.
-    for (auto row = passed.rbegin(); row != passed.rend(); ++row)
-      if (!is_backend_row(*row)) check(*row, true);
+    std::reverse(passed.begin(), passed.end());
+    for (std::size_t i = 0; i < passed.size(); ++i) {
+      listeners_.row_begins(request_.config.strategies[passed[i]].label, i, passed.size(), true, pace.seconds_left());
+      const double start = now();
+      check(passed[i], true);
+      pace.checked_again(now() - start);
+    }
   }
 
   std::vector<VerifyFinding> findings;
 
  private:
-  // Another process trains it anyway.
-  bool is_backend_row(std::size_t row) const {
-    const auto& plugins = setting_.at("plugins");
-    return std::any_of(plugins.begin(), plugins.end(), [&](const nlohmann::json& plugin) {
-      return plugin.at("name") == request_.config.strategies[row].name && is_backend(plugin.at("file").get_ref<const std::string&>());
-    });
+  std::string file_of(std::size_t row) const {
+    for (const nlohmann::json& plugin : setting_.at("plugins"))
+      if (plugin.at("name") == request_.config.strategies[row].name) return plugin.at("file").get<std::string>();
+    return "";
   }
+
+  // Another process trains it anyway.
+  bool is_backend_row(std::size_t row) const { return is_backend(file_of(row)); }
 
   // Whether two of the plugins cannot be opened in one process (private_libraries.h). Then each row gets a new worker.
   bool may_confuse_libraries() {
@@ -226,7 +250,10 @@ class VerifyRun {
     ranks_ = 0;
     const std::size_t before = findings.size();
     if (may_confuse_libraries()) supervisor_.end_worker();
-    const Reply reply = ask({{"setting", setting_}, {"row", row}, {"kept", kept}});
+    is_ready_ = is_open_ = false;
+    const auto unopened = request_.history->unopened.find(file_of(row));
+    // It would take as long again.
+    const Reply reply = unopened != request_.history->unopened.end() ? unopened->second : ask({{"setting", setting_}, {"row", row}, {"kept", kept}});
     // A plugin that fails may have left anything behind: the next one gets a new worker.
     const bool has_failed = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
                                         [](const VerifyFinding& finding) { return finding.verdict == VerifyFinding::Verdict::failed; });
@@ -235,6 +262,7 @@ class VerifyRun {
     if (!unwritable_.empty())
       throw Error(fmt::format("verify was stopped, because it cannot keep its checkpoints: {}; free space there, or set TMPDIR to another folder",
                               unwritable_));
+    if (reply.status == TrialStatus::timeout && is_ready_ && !is_open_ && !is_backend_row(row)) request_.history->unopened.emplace(file_of(row), reply);
     if (!reply.answered()) add({VerifyFinding::Verdict::failed, label, "runs", optimizer_, ranks_, reply.failure()});
     const bool is_complete = reply.answered() && reply.body.get<bool>();
     if (has_failed || !is_complete) supervisor_.end_worker();
@@ -251,12 +279,14 @@ class VerifyRun {
         if (finding.verdict == VerifyFinding::Verdict::failed && is_of_folder(finding.figure)) unwritable_ = finding.figure;
         else add(finding);
       }
+      if (note.contains("ready")) is_ready_ = true;
+      if (note.contains("opened")) is_open_ = true;
       if (note.contains("optimizer")) {
         optimizer_ = note["optimizer"].get<std::string>();
         ranks_ = note.at("ranks").get<int>();
       }
     };
-    return supervisor_.ask("verify", body, request_.config.measure.time_limit, {{}, on_note});
+    return supervisor_.ask("verify", body, request_.config.measure.time_limit, {{}, on_note}, request_.config.measure.progress_limit);
   }
 
   // Whether something failed because the folder for checkpoints cannot be written, which is not the plugin's fault, unless it lowered the
@@ -280,6 +310,7 @@ class VerifyRun {
   int ranks_ = 0;
   std::set<std::string> said_;
   std::optional<bool> confuses_;
+  bool is_ready_ = false, is_open_ = false;  // the worker of the row's request: has the data, has opened the plugin
   std::string unwritable_;          // why the folder cannot be written; empty: it can
 };
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +15,15 @@
 #include "process/worker.h"
 #include "results/verify_finding.h"
 #include "services/probe_service.h"
+#include "services/verify_pace.h"
 
 namespace mgcompare {
+
+// What the verifications of one command know of each other.
+struct VerifyHistory {
+  VerifyPace pace;
+  std::map<std::string, Reply> unopened;  // of plugins that blocked the worker when they were opened, by file
+};
 
 struct VerifyRequest {
   Config config;                    // its strategies are checked; measure.time_limit: seconds for each training
@@ -22,12 +31,14 @@ struct VerifyRequest {
   std::string data_folder;          // given with --data; empty: not given
   std::uint64_t seed = 1;
   bool quick = false;               // quick_scope()
+  std::size_t later_rows = 0;       // of the versions of the config that are verified after this one
+  std::shared_ptr<VerifyHistory> history = std::make_shared<VerifyHistory>();
 };
 
 struct VerifyListeners {
   std::function<void(const std::string& device_kind)> begins;
-  // Row `row` of `rows` (from 0) begins. `seconds_left`: of all rows, by those before; 0 for the first.
-  std::function<void(const std::string& label, std::size_t row, std::size_t rows, double seconds_left)> row_begins;
+  // Row `row` of `rows` (from 0) begins, `again`: in another process. `seconds_left`: until the end, with later versions; 0: not known.
+  std::function<void(const std::string& label, std::size_t row, std::size_t rows, bool again, double seconds_left)> row_begins;
   std::function<void(const VerifyFinding&)> found;
   std::function<void(const std::string& text)> says;
 };

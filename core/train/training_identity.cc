@@ -23,6 +23,7 @@ Config training_settings(Config config) {
   config.isolation = defaults.isolation;
   config.checkpoint_epochs = defaults.checkpoint_epochs;
   config.measure.time_limit = defaults.measure.time_limit;
+  config.measure.progress_limit = defaults.measure.progress_limit;
   config.measure.memory_limit = defaults.measure.memory_limit;
   return config;
 }

@@ -268,14 +268,21 @@ TEST_F(Backend, RunsWithTheInterpreterOfTheConfig) {
   ASSERT_EQ(chmod(mine.c_str(), 0755), 0);
   EXPECT_EQ(compare("[plain]", "python: ./python\n").code, 0);
   EXPECT_TRUE(fs::exists(place_.folder() / "seen"));
-  const Ended without = place_.run({config("[serial, plain]", "python: /nowhere/python\n"), "--dry-run"}, variables());
-  EXPECT_EQ(without.code, 0) << without.err;
-  EXPECT_THAT(without.out, HasSubstr("`python:` names /nowhere/python, which is not a program"));
+  ASSERT_EQ(chmod(mine.c_str(), 0644), 0);
+  for (const auto& [python, problem] : {std::pair("/nowhere/python", "names /nowhere/python, which is not a program"), std::pair("./python", "/python, which is not a program"),
+                                        std::pair("no-such-python", "names no-such-python, and there is no program of this name on PATH")}) {
+    const Ended without = place_.run({config("[serial, plain]", std::string("python: ") + python + "\n")}, variables());
+    EXPECT_EQ(without.code, 2) << without.err;
+    EXPECT_THAT(without.err, ContainsRegex("b.yaml:8:9: error: `python:` [^\n]*" + std::string(problem)));
+    EXPECT_THAT(without.err, HasSubstr("write the path of an interpreter"));
+  }
 }
 
 TEST_F(Backend, IsVerifiedAgainstOneDevice) {
-  const auto verify = [&](const std::string& rows) { return place_.run({"verify", "--quick", "--seed", "1", "--only", "strategy=plain", config(rows)}, variables()); };
-  const Ended right = verify("[serial, plain]");
+  const auto verify = [&](const std::string& rows, const std::string& only, const Variables& more = {}) {
+    return place_.run({"verify", "--quick", "--seed", "1", "--only", only, config(rows)}, variables(more));
+  };
+  const Ended right = verify("[serial, plain]", "strategy=plain");
   EXPECT_EQ(right.code, 0) << right.out << right.err;
   EXPECT_THAT(right.out, HasSubstr("equals one device after some steps in fp32"));
   EXPECT_THAT(right.out, HasSubstr("after 20 steps, limit 1e-03"));
@@ -284,22 +291,28 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
   EXPECT_THAT(right.out, HasSubstr("reports the mean loss of one device in each epoch"));
   EXPECT_THAT(right.out, HasSubstr("plain does not support the optimiser adam"));
   EXPECT_THAT(right.out, HasSubstr("its arithmetic has 64 bits"));
+  // Each is a row, and none has a row with the defaults beside it.
+  std::string rows = "[serial", only;
   for (const char* fault : {"momentum", "skips", "late", "large", "between", "loss", "dies"}) {
-    const Ended wrong = verify(std::string("[serial, {plain: {fault: ") + fault + "}}]");
-    EXPECT_EQ(wrong.code, 1) << fault << wrong.out << wrong.err;
-    EXPECT_THAT(wrong.out, HasSubstr(std::string(fault) == "dies" ? "out of ideas" : std::string(fault) == "loss" ? "in epoch " : "differs by")) << fault;
+    rows += std::string(", {plain: {fault: ") + fault + ", as: " + fault + "}}";
+    only += std::string(only.empty() ? "as=" : ",as=") + fault;
+  }
+  const Ended wrong = verify(rows + "]", only);
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  for (const std::string fault : {"momentum", "skips", "late", "large", "between", "loss", "dies"}) {
+    const std::string figure = fault == "dies" ? "out of ideas" : fault == "loss" ? "in epoch " : "differs by";
+    EXPECT_THAT(wrong.out, ContainsRegex("FAILED +" + fault + " [^\n]*" + figure));
   }
   // It knows no weight decay, and a small one hardly moves the weights within so few steps.
-  const Ended undecayed = place_.run({"verify", "--quick", "--seed", "1", "--only", "strategy=plain", "--set", "optimizer.weight_decay=0.0001",
-                                      config("[serial, plain]")}, variables());
+  const Ended undecayed = place_.run({"verify", "--quick", "--seed", "1", "--only", "as=undecayed", "--set", "optimizer.weight_decay=0.0001",
+                                      config("[serial, {plain: {as: undecayed}}]")}, variables());
   EXPECT_EQ(undecayed.code, 1) << undecayed.out << undecayed.err;
-  const Ended approximate = place_.run({"verify", "--quick", "--seed", "1", "--only", "strategy=plain", config("[serial, {plain: {fault: skips}}]")},
-                                       variables({{"MGCOMPARE_TEST_DESCRIBE", "approximate"}}));
+  const Ended approximate = verify("[serial, {plain: {fault: skips, as: near}}]", "as=near", {{"MGCOMPARE_TEST_DESCRIBE", "approximate"}});
   EXPECT_EQ(approximate.code, 0) << approximate.out << approximate.err;
-  const Ended broken = place_.run({"verify", "--quick", "--only", "strategy=plain", config("[serial, plain]")}, variables({{"MGCOMPARE_TEST_DESCRIBE", "signal"}}));
+  EXPECT_THAT(approximate.out, ContainsRegex("info +near .*equals one device after some steps in fp32.*differs by"));
+  const Ended broken = verify("[serial, plain]", "strategy=plain", {{"MGCOMPARE_TEST_DESCRIBE", "signal"}});
   EXPECT_EQ(broken.code, 1) << broken.out;
   EXPECT_THAT(broken.out, HasSubstr("the backend plain ended by itself (SIGSEGV)"));
-  EXPECT_THAT(approximate.out, ContainsRegex("info +plain .*equals one device after some steps in fp32.*differs by"));
   EXPECT_FALSE(anything_survives());
 }
 

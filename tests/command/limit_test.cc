@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "rig.h"
 
 namespace mgcompare {
@@ -61,6 +63,13 @@ TEST_F(Limits, OnTheAddressSpaceAreNamed) {
   EXPECT_EQ(ended.code, 4) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("may have 244 MiB of address space only, and the program needs 384, and more for large networks or many "
                                    "ranks: raise the limit with `ulimit -v`"));
+  // The modules of GPUs, of which the run knows, do not fit.
+  ASSERT_EQ(place_.run({config(), "-o", "whole"}).code, 0);
+  const Ended resumed = with("-v 400000", {config(), "--resume", "-o", "whole"});
+  if (std::filesystem::exists(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/platform_cuda.so")) {
+    EXPECT_EQ(resumed.code, 4) << resumed.err;
+    EXPECT_THAT(resumed.err, AllOf(HasSubstr("whole: out of memory, so this machine cannot be compared with that of the run: "), HasSubstr("raise the limit with `ulimit -v`")));
+  }
   // Each rank has a stack.
   const Ended many = with("-v 450000", {place_.write("many.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64, ranks_per_device: 16}\n"
                                                                                "strategies: [tower]\n")), "-o", "many"});

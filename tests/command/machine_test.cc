@@ -98,6 +98,18 @@ TEST_F(WrongLibraries, WhereTheUserChoseTheGpusThatIsSaidWithTheChoice) {
                   "'banana')");
 }
 
+TEST_F(BrokenMachine, APluginWithoutCodeForItsGpusIsToldSo) {
+  const std::string folder = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/";
+  if (!fs::exists(folder + "platform_cuda.so")) GTEST_SKIP() << "a build without CUDA";
+  const std::string file = folder + "plugins/strategy_tower.so";
+  const Ended ended = place_.run({"plugins", "check", file}, fault("old"));
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_NE(ended.out.find(file + ": it has no code for the no GPU, a test of this machine (compute capability 5.0); build it again with "
+                                  "-DCMAKE_CUDA_ARCHITECTURES=50\n"), std::string::npos) << ended.out;
+  const Ended without = place_.run({"plugins", "check", folder + "plugins/strategy_serial.so"}, fault("old"));
+  EXPECT_EQ(without.out.find("has no code for the"), std::string::npos) << without.out;
+}
+
 TEST_F(BrokenMachine, TheDoctorNamesThePairThatDamagesData) {
   const Ended ended = place_.run({"doctor"}, fault("pair 1 2"));
   EXPECT_EQ(ended.code, 1) << ended.err;

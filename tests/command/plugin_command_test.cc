@@ -41,6 +41,17 @@ TEST_F(PluginCommands, BackendsAreAskedWithTheInterpreterThatIsNamed) {
   EXPECT_NE(checked.out.find(reason), std::string::npos) << checked.out;
 }
 
+TEST_F(PluginCommands, ACheckedPluginTellsItsDevicesAndItsCodeForGpus) {
+  const fs::path shipped = fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/plugins";
+  const Ended serial = place_.run({"plugins", "check", (shipped / "strategy_serial.so").string()});
+  EXPECT_EQ(serial.code, 0) << serial.out;
+  EXPECT_NE(serial.out.find("strategy_serial.so: devices cpu, cuda; no code of its own for GPUs\n"), std::string::npos) << serial.out;
+  if (!fs::exists(shipped.parent_path() / "platform_cuda.so")) GTEST_SKIP() << "a build without CUDA";
+  const Ended tower = place_.run({"plugins", "check", (shipped / "strategy_tower.so").string()});
+  EXPECT_EQ(tower.code, 0) << tower.out;
+  EXPECT_NE(tower.out.find("strategy_tower.so: devices cpu, cuda; its own code for GPUs: "), std::string::npos) << tower.out;
+}
+
 // Distributions strip the binaries that they install.
 TEST_F(PluginCommands, AStrippedPluginIsStillOneAndATruncatedOneIsDamaged) {
   const std::string plugin = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/plugins/strategy_serial.so";

@@ -50,6 +50,46 @@ std::string with_wild_relocations(std::string library) {
   return library;
 }
 
+const char* const kImpossible = "/lib/mgcompare/bad_plugins/strategy_impossible.so";
+
+TEST_F(PluginFault, AnImpossibleOptionIsRefusedWithPluginAndOption) {
+  const std::string file = MGCOMPARE_BINARY_DIR + std::string(kImpossible);
+  const std::string sentence = file + " declares the option 'every' with the default 0, which is not in its range: 1 to 9; correct it, and build the plugin again";
+  const Ended checked = place_.run({"plugins", "check", file});
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_EQ(checked.out, sentence + "\n");
+  fs::copy_file(file, mine() / "strategy_impossible.so");
+  const Ended run = place_.run({config("[serial, impossible]")}, variables());
+  EXPECT_EQ(run.code, 4) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("strategy 'impossible': " + (fs::canonical(mine()) / "strategy_impossible.so").string() + " declares the option 'every' with the default 0"));
+  const Ended verified = place_.run({"verify", "--quick", config("[serial, impossible]"), "--only", "as=impossible"}, variables());
+  EXPECT_EQ(verified.code, 1) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("declares the option 'every' with the default 0"));
+}
+
+// For each of its rows it would take the whole limit again.
+TEST_F(PluginFault, OneThatBlocksWhenItIsOpenedIsOpenedOnce) {
+  fs::copy_file(MGCOMPARE_BINARY_DIR + std::string(kImpossible), mine() / "strategy_impossible.so");
+  Variables more = variables();
+  more.emplace("MGCOMPARE_TEST_OPENED", seen().string());
+  const std::string rows = "[{impossible: {as: one}}, {impossible: {as: two}}, serial]\nvariants: [{name: adam, set: {optimizer.kind: adam}}]";
+  const Ended ended = place_.run({"verify", "--quick", config(rows), "--only", "as=one,as=two", "--set", "measure.progress_limit=0.5"}, more);
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_EQ(text_of(seen()), "opened\n");
+  for (const char* label : {"one", "two"})
+    EXPECT_THAT(ended.out, ::testing::ContainsRegex(std::string("FAILED +") + label + " [^\n]*runs: no progress for 0.5 s before the trial began"));
+}
+
+TEST_F(PluginFault, AFolderOfTheVariableThatDoesNotExistIsAWarning) {
+  const Variables nowhere = {{"MGCOMPARE_PLUGIN_PATH", "nowhere:" + mine().string()}};
+  for (const std::vector<std::string>& words : {std::vector<std::string>{config("[serial]"), "--dry-run"}, {"plugins"}}) {
+    const Ended ended = place_.run(words, nowhere);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("warning: MGCOMPARE_PLUGIN_PATH names nowhere, which does not exist; correct it, or remove it\n"));
+  }
+  EXPECT_THAT(plan("[serial]").err, Not(HasSubstr("MGCOMPARE_PLUGIN_PATH")));
+}
+
 TEST_F(PluginFault, AnotherContractIsRefusedBeforeItIsOpened) {
   const std::string mark = "mgcompare-plugin;sdk=", library = witness();
   const std::string contract = library.substr(library.find(mark) + 17, 60);

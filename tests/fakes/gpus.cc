@@ -122,6 +122,7 @@ class FakeGpus : public Platform {
       DeviceInfo info{
           static_cast<int>(found.size()), "no GPU, a test", 1ull << 30, {}, "slot " + std::to_string(device), {}};
       if (fault().is("hot", device)) info.problems.push_back("is slowed down by its temperature");
+      if (fault().word == "old") info.notes.push_back("compute capability 5.0");
       found.push_back(info);
     }
     return found;

@@ -3,7 +3,6 @@
 // Without a lie it sums gradients over the ranks and updates every copy, which is exact. Its own arithmetic runs on the host:
 // for CPU devices only.
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,18 +12,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "board.h"
-#include "companions.h"
+#include "leftovers.h"
+#include "lies.h"
 #include "mgcompare/strategy.h"
 
 namespace {
 
 using namespace mgcompare;
-using testing::Burner, testing::Child;
 
 constexpr std::size_t kSkipEvery = 7;
 constexpr std::size_t kAverageEvery = 4;
@@ -35,79 +33,13 @@ inline __attribute__((visibility("default"))) std::array<std::vector<float>, 64>
 class Liar : public Strategy {
  public:
   Liar(Options& options, const Facts& facts)
-      : how_(options.choice("how", "nothing", "the promise that it breaks",
-                            {"nothing",
-                             "scaled gradients",       // times 1.01
-                             "dropped sample",         // the last one of each share
-                             "whole batch",            // every rank computes the shares of all
-                             "repeats samples",        // the first batch of an epoch in place of others
-                             "mean of means",          // of unequal shares
-                             "skipped exchange",       // in every seventh step
-                             "late noise",             // of 1e-4 on the gradients, from step `step` on
-                             "noise of the process",   // likewise, another in each process
-                             "freezes a draw",         // likewise, by a random number that the process drew first
-                             "freezes an option",      // likewise, from the first `step` of the process on
-                             "trains apart",           // each rank on its shares; settle() returns rank 0's weights
-                             "trains apart noisily",   // the same, with an exchange of one number in each step
-                             "uncounted exchange",     // gradients are summed through shared memory
-                             "hidden exchange",        // the same, and one byte is sent in the first step
-                             "skips updates",          // every second gradient is dropped
-                             "skips passes",           // no backward pass in every second step
-                             "ignores a rank",         // the last one's gradients are 0
-                             "ignores ranks later",    // all but the first, from the second epoch on
-                             "ignores ranks late",     // all but the first, from the third epoch on
-                             "ignores ranks first",    // all but the first, in the first step of each epoch
-                             "ignores ranks last",     // likewise, in the last full step
-                             "ignores short batches",  // likewise, in the last step
-                             "ignores hosts",          // all but the first
-                             "accumulates",            // no lie: an update with the gradients of two steps
-                             "first rate",             // the learning rate of the first step in all steps
-                             "largest rate",           // that has been so far
-                             "changes traits",         // after start()
-                             "changes traits later",   // in every fifth answer
-                             "impossible traits",      // no number of ranks
-                             "meets at free pace",     // all_reduce() in step()
-                             "burns a core",           // a thread computes beside the ranks
-                             "leaves a thread",        // a thread sleeps after the trial
-                             "burns in a process",     // a process computes beside the ranks
-                             "burns uncounted",        // likewise, while SIGCHLD is ignored
-                             "leaves a process",       // a process sleeps after the trial
-                             "leaves a descriptor",    // a file stays open
-                             "leaves a variable",      // in the environment
-                             "starts ahead",           // start() changes the weights
-                             "warms up ahead",         // the training begins with the weights of the warm-up
-                             "save scales weights",    // of the training
-                             "unique no save",         // the same as the next in one that all copies of the library share
-                             "static no save",         // a momentum in a static variable
-                             "no save",                // has state, but no save() and restore()
-                             "saves on one host",      // but not on several
-                             "saves an address",       // of its state, in place of the state
-                             "restores once",          // the weights are wrong when the training is resumed again
-                             "settle scales weights",  // of the training, also on one rank
-                             "settle averages weights",  // of copies that train apart between averagings
-                             "settles within epochs",  // to other weights than those of the training
-                             "settle exchanges last",  // of an epoch, in place of the step
-                             "settle averages ahead",  // for the next step, which then exchanges nothing
-                             "settle clears statistics",  // of batch normalisation
-                             "settle averages statistics",
-                             "starts with statistics",  // of its own
-                             "restores statistics",    // of its own
-                             "scales statistics",      // in the callback of a pass
-                             "sums statistics",        // of the ranks, and does not divide
-                             "averages statistics",    // no lie
-                             "broadcasts statistics",  // no lie
-                             "crash", "deadlock"})),
+      : how_(options.choice("how", "nothing", "the promise that it breaks", testing::lies())),
         where_(options.choice("where", "step", "the call in which it crashes or hangs",
                               {"construct", "traits", "start", "step", "settle", "save", "restore"})),
         step_(static_cast<std::size_t>(options.integer("step", 40, "the first step with noise, a crash or a deadlock", 0))),
         approximate_(options.flag("approximate", false, "promises approximate weights in place of exact ones")),
         ranks_(static_cast<int>(options.integer("ranks", 0, "the only number of ranks; 0: any", 0))), facts_(facts) {
     fail_in("construct");
-  }
-
-  ~Liar() override {
-    if (burning_) burning_->end();
-    if (how_ == "burns uncounted" && burning_) std::signal(SIGCHLD, SIG_DFL);
   }
 
   Traits traits() const override {
@@ -126,13 +58,7 @@ class Liar : public Strategy {
 
   void start(Replica& replica, Group& group) override {
     fail_in("start", group.rank());
-    if (how_ == "burns a core" && group.rank() == 0) burner_ = std::make_unique<Burner>();
-    if (how_ == "leaves a thread" && group.rank() == 0) std::thread([] { for (;;) pause(); }).detach();
-    if (how_ == "burns uncounted" && group.rank() == 0) std::signal(SIGCHLD, SIG_IGN);
-    if ((how_ == "burns in a process" || how_ == "burns uncounted") && group.rank() == 0) burning_.emplace(true);
-    if (how_ == "leaves a process" && group.rank() == 0) Child(false);
-    if (how_ == "leaves a descriptor" && group.rank() == 0) open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (how_ == "leaves a variable" && group.rank() == 0) setenv("LIAR", std::to_string(++variables_).c_str(), 1);
+    if (group.rank() == 0) leftovers_.start(how_);
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
     weights_ = replica.weights();
     own_ = device_array<float>(replica.device(), replica.weights().size());
@@ -384,17 +310,15 @@ class Liar : public Strategy {
   std::size_t steps_ = 0;
   int restored_ = 0;                // times in this training
   bool started_ = false;
-  static inline std::atomic<int> variables_ = 0;
   bool settled_ = false, is_ahead_ = false;
   Vec weights_, buffers_;
   std::optional<Batch> late_;       // whose gradients are still to be summed
   std::uint8_t byte_ = 0;
   std::optional<Batch> first_;
-  std::optional<Child> burning_;
   std::vector<float> velocity_;
   std::vector<float> master_;  // the weights, of which the replica's are a copy; with "no save"
   Array<float> own_;
-  std::unique_ptr<Burner> burner_;
+  testing::Leftovers leftovers_;
 };
 
 }  // namespace

@@ -1,0 +1,25 @@
+#pragma once
+
+// Whether a plan continues a run that has begun.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/trial.h"
+#include "results/results_store.h"
+
+namespace mgcompare {
+
+inline bool is_damaged(const Row& row) { return row.state == RowState::finished && row.result.status == TrialStatus::damaged; }
+
+// The settings that tell two experiments apart. The name is a label, which a config without one takes from its file; that of
+// the network goes with its layers; plugins are compared by their content; and a price changes no trial,
+// nor does how hosts are started and watched.
+std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config);
+
+// Throws InUse unless the plan continues the run: same config, program, machine and trials; BadResults if the run cannot be continued; and
+// Error if memory does not suffice to find the devices of this machine. `known`: the run's rows, by the numbers of their trials.
+void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan, const std::map<int, const Row*>& known);
+
+}  // namespace mgcompare
