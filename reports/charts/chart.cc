@@ -181,7 +181,7 @@ double distance_to_segment(const Point& point, const Point& from, const Point& t
 }
 
 bool covers(const Curve& upper, const Curve& lower) {
-  constexpr double kHidden = 4;  // pixels
+  constexpr double kHidden = 3;  // pixels
   return lower.size() > 1 && upper.size() > 1 && std::all_of(lower.begin(), lower.end(), [&](const Point& point) {
            for (std::size_t k = 1; k < upper.size(); ++k)
              if (distance_to_segment(point, upper[k - 1], upper[k]) < kHidden) return true;
