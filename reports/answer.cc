@@ -128,8 +128,13 @@ Answer answer_of_ranking(const Comparison& comparison) {
                                                           : kUnconfirmed;
   const bool is_open = order == Order::undecided;
   const std::string machine = is_open ? machine_doubt(comparison, *best, base) : "";
-  const std::string doubt = !is_open ? "" : fmt::format("; {}{}{}{}", verdict == kUndecided ? "" : "undecided: ", doubt_of(best->*by.of_cell, base.*by.of_cell),
-                                                       machine.empty() ? "" : ", and ", machine);
+  const std::size_t repeats = std::min(best->done.size(), base.done.size());
+  const std::string doubt =
+      !is_open ? ""
+      : repeats < kDecisiveRepeats
+          ? fmt::format(" ({}; at least three are needed to decide{}{})", repeats == 1 ? "one repeat" : "two repeats", machine.empty() ? "" : "; ", machine)
+          : fmt::format("; {}{}{}{}", verdict == kUndecided ? "" : "undecided: ", doubt_of(best->*by.of_cell, base.*by.of_cell), machine.empty() ? "" : ", and ",
+                        machine);
   if (by.more_is_better) {
     const Cell* const other = faster_at_another_batch(comparison, *best, base);
     const std::string faster = other == nullptr ? "" : fmt::format("; of all rows {} is the fastest", title_of(*other));

@@ -133,12 +133,7 @@ std::string losses_text(const Cell& cell) {
 }
 
 void add_reasons(const Comparison& comparison, const Cell& winner, const std::vector<Rival>& rivals, std::vector<Finding>& all) {
-  const bool has_several = winner.trial().devices > 1;
-  const Cell* const several = has_several ? &winner : best_on_several(comparison);
-  if (several != nullptr && several->efficiency.count > 0 && several->efficiency.median < 0.95 && several->breakdown.reliable()) {
-    if (const std::string losses = losses_text(*several); !losses.empty())
-      all.push_back({fmt::format("Why not {}x{}: {}", several->trial().devices, has_several ? "" : " by " + title_of(*several), losses)});
-  }
+  if (const std::string text = why_not_text(comparison); !text.empty()) all.push_back({text});
   // Rows with fewer repeats differ from no other significantly, which says nothing about them.
   const Cell* cheapest = nullptr;
   for (const Rival& rival : rivals) {
@@ -185,6 +180,16 @@ std::string no_prediction(const Comparison& comparison) {
   if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
     return fmt::format("There is nothing to predict from: {}.", unmeasured);
   return "There is nothing to predict from: predictions need a strategy on several devices and the one-device baseline: run more rows.";
+}
+
+std::string why_not_text(const Comparison& comparison) {
+  if (comparison.ranking.empty()) return "";
+  const Cell& winner = comparison.cells[comparison.ranking.front()];
+  const bool has_several = winner.trial().devices > 1;
+  const Cell* const several = has_several ? &winner : best_on_several(comparison);
+  if (several == nullptr || several->efficiency.count == 0 || several->efficiency.median >= 0.95 || !several->breakdown.reliable()) return "";
+  const std::string losses = losses_text(*several);
+  return losses.empty() ? "" : fmt::format("Why not {}x{}: {}", several->trial().devices, has_several ? "" : " by " + title_of(*several), losses);
 }
 
 std::vector<Finding> ranking_findings(const Comparison& comparison) {

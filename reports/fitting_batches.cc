@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/problem.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 
@@ -34,7 +35,12 @@ std::string batch_text(const Cell& cell) { return count_text(static_cast<double>
 }  // namespace
 
 std::vector<std::string> fitting_batches(const Comparison& comparison) {
-  std::vector<std::string> sentences;
+  constexpr std::size_t kNamed = 3;
+  struct Statement {
+    std::vector<std::string> rows;
+    std::string text;
+  };
+  std::vector<Statement> statements;
   for (const Cell& cell : comparison.cells) {
     if (!ran_out_of_memory(cell)) continue;
     const Cell* largest = nullptr;
@@ -47,14 +53,16 @@ std::vector<std::string> fitting_batches(const Comparison& comparison) {
     }
     if (!is_smallest) continue;
     const std::size_t known = largest == nullptr ? 0 : largest->trial().global_batch;
-    sentences.push_back(fmt::format(
-        "{} on {} ran out of memory with a global batch of {}{}; {}", plain(cell.series),
-        devices_text(cell.trial().devices, cell.trial().device_kind), batch_text(cell),
-        cell.done.empty() ? "" : " in some repeats",
-        found > known        ? fmt::format("the largest known to fit is {}", count_text(static_cast<double>(found)))
-        : largest != nullptr ? "the largest that fitted is " + batch_text(*largest)
-                             : "no batch of this experiment fitted"));
+    const std::string text = fmt::format("ran out of memory with a global batch of {}{}; {}", batch_text(cell), cell.done.empty() ? "" : " in some repeats",
+                                         found > known        ? fmt::format("the largest known to fit is {}", count_text(static_cast<double>(found)))
+                                         : largest != nullptr ? "the largest that fitted is " + batch_text(*largest)
+                                                              : "no batch of this experiment fitted");
+    auto same = std::find_if(statements.begin(), statements.end(), [&](const Statement& one) { return one.text == text; });
+    if (same == statements.end()) same = statements.insert(statements.end(), {{}, text});
+    same->rows.push_back(fmt::format("{} on {}", plain(cell.series), devices_text(cell.trial().devices, cell.trial().device_kind)));
   }
+  std::vector<std::string> sentences;
+  for (const Statement& one : statements) sentences.push_back(fmt::format("{} {}", listed(one.rows, kNamed), one.text));
   return sentences;
 }
 

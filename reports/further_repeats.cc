@@ -93,6 +93,9 @@ FurtherRepeats further_repeats(const Comparison& comparison) {
 
 std::string further_repeats_text(const Comparison& comparison) {
   const FurtherRepeats further = further_repeats(comparison);
+  // The answer says that one repeat is too few.
+  const std::optional<Contest> rows = contest(comparison);
+  if (rows && std::min(rows->several->done.size(), rows->one->done.size()) == 1) return "";
   const std::string count = fmt::format("{} more repeat{}", further.more, further.more == 1 ? "" : "s");
   switch (further.state) {
     case FurtherRepeats::State::none: return "";

@@ -238,13 +238,47 @@ std::string all_of(const Overview& overview, const std::function<std::string(con
   return listed(texts, 6);
 }
 
+// Beside the answer, so that the first screen has a curve. Adds its chart as number `number`.
+Data glance_of(const Overview& overview, const Comparison& part, std::size_t number, Json& charts) {
+  const std::optional<Chart> chart = assets::chart_script().empty() ? std::nullopt : glance_chart(part);
+  if (!chart) return Data(false);
+  const std::string id = number == 0 ? chart->id : fmt::format("{}-{}", chart->id, number + 1), about = overview.title_of(part);
+  const std::string name = plain("Speed-up, at a glance" + (about.empty() ? "" : ", " + about));
+  Json spec = chart->spec;
+  spec["description"] = name;
+  std::vector<Series> key;
+  std::size_t grey = 0;
+  for (const Series& series : all_series(part)) {
+    const Json& values = spec["data"]["values"];
+    if (std::none_of(values.begin(), values.end(), [&](const Json& value) { return value["series"] == series.name; })) continue;
+    if (series.leads) key.push_back(series);
+    else ++grey;
+  }
+  const auto place = std::find_if(charts.begin(), charts.end(), [](const Json& one) { return !one["id"].get_ref<const std::string&>().starts_with("glance"); });
+  charts.insert(place, Json({{"id", id}, {"spec", spec}}));
+  Data data;
+  data.set("id", id);
+  data.set("name", name);
+  data.set("title", fmt::format("Speed-up of samples/s, {}{}", chart->title, chart->headline.empty() ? "" : ": " + chart->headline));
+  data.set("key", series_data(key));
+  data.set("others", text_or_nothing(grey == 0 ? "" : fmt::format("{} more in grey", grey)));
+  return data;
+}
+
 // What is above the sections: the runs, and the answer for each part.
-void add_answers(const Overview& overview, Data& page) {
-  Data answers{Data::type::list}, kinds{Data::type::list}, taints{Data::type::list}, remarks{Data::type::list};
+void add_answers(const Overview& overview, Json& charts, Data& page) {
+  Data answers{Data::type::list}, briefs{Data::type::list}, kinds{Data::type::list}, taints{Data::type::list}, remarks{Data::type::list};
   std::size_t done = 0, finished = 0, trials = 0;
   for (std::size_t number = 0; number < overview.parts.size(); ++number) {
     const Comparison& part = overview.parts[number];
-    answers.push_back(answer_block(overview, part, number));
+    Data block = answer_block(overview, part, number);
+    block.set("glance", glance_of(overview, part, number, charts));
+    answers.push_back(block);
+    Data brief;
+    brief.set("part", number == 0 ? "" : fmt::format("-{}", number + 1));
+    brief.set("about", overview.title_of(part));
+    brief.set("text", short_answer(part));
+    briefs.push_back(brief);
     done += part.done;
     finished += part.finished;
     trials += part.trials;
@@ -252,7 +286,7 @@ void add_answers(const Overview& overview, Data& page) {
   for (const std::string& taint : taints_of(overview)) taints.push_back(taint);
   for (const std::string& sentence : device_sentences(overview)) kinds.push_back(sentence);
   for (const Finding& finding : reservations(overview)) remarks.push_back(finding.text);
-  if (finished > done) {
+  if (finished > done && done > 0) {
     const std::size_t stopped = finished - done;
     remarks.push_back(fmt::format("{} of {} trials {} not completed: see the causes in Tables and origin", stopped, trials,
                                   stopped == 1 ? "was" : "were"));
@@ -275,6 +309,8 @@ void add_answers(const Overview& overview, Data& page) {
   page.set("partial", text_or_nothing(partial_text(overview)));
   page.set("taints", taints);
   page.set("answers", answers);
+  page.set("several", overview.parts.size() > 1);
+  page.set("briefs", briefs);
   page.set("kinds", kinds);
   page.set("reservations_of_all", remarks);
 }
@@ -285,31 +321,6 @@ void add_legend(const Overview& overview, bool has_charts, Data& page) {
   page.set("crowd", text_or_nothing(crowd == 0 ? "" : fmt::format("Show all {} in colour", all.size())));
   page.set("has_series", has_charts && all.size() > 1);
   page.set("series", series_data(all));
-}
-
-// Beside the answer, so that the first screen has a curve: the panel of the speed-up with the row of the answer. Adds a copy of its chart.
-// Nothing with several parts, which have several answers.
-Data glance_of(const Overview& overview, Json& charts) {
-  const Comparison& part = overview.parts.front();
-  const Cell* best = best_on_several(part);
-  if (overview.parts.size() > 1 || best == nullptr) return Data(false);
-  const auto has_best = [&](const Json& chart) {
-    const Json& values = chart["spec"]["data"]["values"];
-    return chart["id"].get_ref<const std::string&>().starts_with("speed-up-") &&
-           std::any_of(values.begin(), values.end(), [&](const Json& value) { return value["row"] == title_of(*best); });
-  };
-  const auto found = std::find_if(charts.begin(), charts.end(), has_best);
-  if (found == charts.end()) return Data(false);
-  constexpr const char* kName = "Speed-up, at a glance";
-  Json spec = (*found)["spec"];
-  spec["description"] = kName;
-  spec["height"] = 220;
-  charts.insert(charts.begin(), Json({{"id", "glance"}, {"spec", spec}}));
-  Data data;
-  data.set("id", "glance");
-  data.set("name", kName);
-  data.set("title", "Speed-up: " + speed_up_headline(part));
-  return data;
 }
 
 void add_sections(const std::vector<Section>& sections, Data& page) {
@@ -340,9 +351,8 @@ std::string html_report(const Overview& overview, const std::string& drawing) {
   }
   sections.push_back(origin_section(overview));
   Data page;
-  add_answers(overview, page);
+  add_answers(overview, charts, page);
   add_legend(overview, !charts.empty(), page);
-  page.set("glance", glance_of(overview, charts));
   add_sections(sections, page);
   const std::string code(assets::chart_script()), script(assets::page_script());
   page.set("script_hashes", code.empty() ? policy_hash(script) : policy_hash(code) + " " + policy_hash(script));

@@ -109,7 +109,8 @@ void Section::add(const std::vector<ChartGroup>& groups, const Table& table, Jso
       const std::string name = plain(group.title + ", " + chart.title);
       Data figure;
       figure.set("id", chart.id);
-      figure.set("title", chart.title);
+      // Of a single chart, the group's title says it.
+      figure.set("title", chart.headline.empty() || group.charts.size() == 1 ? chart.title : chart.title + ": " + chart.headline);
       figure.set("name", name);
       figure.set("caption", id + "-caption");
       figures.push_back(figure);

@@ -85,16 +85,14 @@ Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vecto
     return std::any_of(series.begin(), series.end(), [&](const Series& one) { return one.leads && one.name == cell->series; });
   });
   std::map<std::string, std::size_t> drawn;  // bands, and how many rows have them
+  std::vector<double> shifts;                // of each value
   for (const Cell* cell : cells) {
     Json points = evaluations_of(*cell), band = Json::array();
     for (const Json& point : points) band.push_back({point[against], point["low"], point["high"]});
     if (!points.empty()) epochs = std::max(epochs, points.back()["epoch"].get<double>());
     const std::size_t before = drawn[band.dump()]++;
-    for (Json& point : points) {
-      point["again"] = before > 0;
-      // To the right of the curves that would hide it.
-      if (by_epoch) point[against] = point[against].get<double>() + kBesideEqual * static_cast<double>(before);
-    }
+    for (Json& point : points) point["again"] = before > 0;
+    shifts.resize(shifts.size() + points.size(), kBesideEqual * static_cast<double>(before));
     values.insert(values.end(), points.begin(), points.end());
   }
   Json x = field(against, "quantitative", by_epoch ? "epoch" : "training seconds");
@@ -108,6 +106,10 @@ Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vecto
   x["scale"] = {{"zero", !by_epoch}, {"nice", !by_epoch}};
   if (epochs < 2 && by_epoch) x["scale"]["domain"] = {0, 2};
   const Json y = accuracy_axis(), tips = tooltip({{"row", "row"}, {"at", "at"}, {"text", "accuracy"}});
+  widen_covered(values, x, y, series);
+  // Points to the right of those that would hide them.
+  if (by_epoch)
+    for (std::size_t k = 0; k < values.size(); ++k) values[k][against] = values[k][against].get<double>() + shifts[k];
   // The combined opacity of the bands of all rows stays below 30 %.
   const double opacity = std::min(0.12, 1 - std::pow(0.7, 1.0 / static_cast<double>(rows.size())));
   Json layers = Json::array({bands(series, x, y, opacity), lines(series, x, y),
@@ -181,6 +183,7 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
 // Final accuracy against the global batch, one chart for each number of devices.
 ChartGroup over_batches(const Comparison& comparison) {
   ChartGroup group{"Accuracy against the global batch", "After the last epoch; medians with 95 % intervals (up to five repeats: their range).", {}};
+  group.headline = batch_headline(comparison);
   const std::vector<Series> series = all_series(comparison);
   std::map<std::pair<DeviceKind, std::size_t>, std::vector<const Cell*>> places;
   const std::vector<Panel> every = panels(comparison);
@@ -195,7 +198,7 @@ ChartGroup over_batches(const Comparison& comparison) {
       Json values = Json::array();
       for (const Cell* cell : cells)
         values.push_back({{"series", cell->series},
-                          {"batch", dodged(cell->trial().global_batch, cell->series, series)},
+                          {"batch", cell->trial().global_batch},
                           {"accuracy", json_number(cell->accuracy.median)},
                           {"low", json_number(cell->accuracy.low)},
                           {"high", json_number(cell->accuracy.high)},
@@ -205,6 +208,7 @@ ChartGroup over_batches(const Comparison& comparison) {
       Json y = accuracy_axis();
       y["scale"] = {{"domain", {json_number(least), json_number(most)}}, {"nice", true}};
       const Json tips = tooltip({{"row", "row"}, {"text", "accuracy"}});
+      set_apart(values, x, y, series);
       return frame(250, values, Json::array({lines(series, x, y), intervals(series, x, y, "y"), points(series, x, y, tips)}),
                    series);
     });
@@ -223,6 +227,7 @@ std::vector<ChartGroup> accuracy_charts(const Comparison& comparison) {
                "The same by epochs: differences here are due to the strategy or its batch, not to the machine. Curves of strategies with "
                "equal results lie side by side.")};
   all.back().headline = accuracy_headline(comparison);
+  all.front().headline = most_accurate_headline(comparison);
   if (comparison.target_accuracy > 0) all.push_back(time_to_target_charts(comparison));
   all.push_back(over_batches(comparison));
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });

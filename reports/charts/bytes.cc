@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/charts/chart.h"
+#include "reports/charts/headline.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 
@@ -87,6 +88,7 @@ std::vector<ChartGroup> bytes_charts(const Comparison& comparison) {
       group.add("bytes", panel.title, [&] { return spec_of(panel, series, all); });
   }
   if (group.charts.empty()) return {};
+  group.headline = bytes_headline(comparison);
   return {group};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace mgcompare {
 
@@ -35,12 +36,12 @@ Json chart_config() {
           {"text", {{"color", "currentColor"}, {"aria", false}}}};
 }
 
-void ChartGroup::add(const char* id, const std::string& panel, const std::function<Json()>& spec) {
+void ChartGroup::add(const char* id, const std::string& panel, const std::function<Json()>& spec, const std::string& headline) {
   if (charts.size() == chart::kMaxPanels) {
     ++left_out;
     return;
   }
-  charts.push_back({fmt::format("{}-{}", id, charts.size()), panel, spec()});
+  charts.push_back({fmt::format("{}-{}", id, charts.size()), panel, spec(), headline});
 }
 
 namespace chart {
@@ -157,12 +158,6 @@ Json doubling(const char* name, const char* title, const std::set<std::size_t>& 
   return axis;
 }
 
-double dodged(std::size_t x, const std::string& name, const std::vector<Series>& series) {
-  const auto found = std::find_if(series.begin(), series.end(), [&](const Series& one) { return one.name == name; });
-  const double place = series.size() < 2 ? 0 : static_cast<double>(found - series.begin()) / static_cast<double>(series.size() - 1) - 0.5;
-  return static_cast<double>(x) * std::exp2(0.12 * place);
-}
-
 Json rows(const char* name, const Json& order) {
   Json axis = field(name, "nominal", nullptr);
   axis["sort"] = order;
@@ -170,13 +165,96 @@ Json rows(const char* name, const Json& order) {
   return axis;
 }
 
+namespace {
+
+constexpr double kLine = 2, kRail = 3;  // the width of a line, and what each line on top of it adds
+
+struct Point {
+  double x, y;
+};
+using Curve = std::vector<Point>;
+
+double distance_to_segment(const Point& point, const Point& from, const Point& to) {
+  const double dx = to.x - from.x, dy = to.y - from.y, length = dx * dx + dy * dy;
+  const double along = length > 0 ? std::clamp(((point.x - from.x) * dx + (point.y - from.y) * dy) / length, 0.0, 1.0) : 0;
+  return std::hypot(point.x - from.x - along * dx, point.y - from.y - along * dy);
+}
+
+bool covers(const Curve& upper, const Curve& lower) {
+  constexpr double kHidden = 3;  // pixels
+  return lower.size() > 1 && upper.size() > 1 && std::all_of(lower.begin(), lower.end(), [&](const Point& point) {
+           for (std::size_t k = 1; k < upper.size(); ++k)
+             if (distance_to_segment(point, upper[k - 1], upper[k]) < kHidden) return true;
+           return false;
+         });
+}
+
+// The place of a value on an axis as long as that of a usual chart, in pixels.
+double pixels(const Json& value, const Json& axis, double least, double most, double length) {
+  const bool is_log = axis.contains("scale") && axis["scale"].value("type", "") == "log";
+  const auto place = [&](double one) { return is_log ? std::log(std::max(one, 1e-12)) : one; };
+  const double range = place(most) - place(least);
+  return range > 0 ? (place(value.get<double>()) - place(least)) / range * length : 0;
+}
+
+// The ends of an axis: its domain, or that of the values.
+std::pair<double, double> ends_of(const Json& values, const Json& axis) {
+  if (axis.contains("scale") && axis["scale"].contains("domain")) return {axis["scale"]["domain"][0], axis["scale"]["domain"][1]};
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const Json& value : values) {
+    const Json& one = value[axis["field"].get_ref<const std::string&>()];
+    if (!one.is_number()) continue;
+    least = std::min(least, one.get<double>());
+    most = std::max(most, one.get<double>());
+  }
+  return {least, most};
+}
+
+}  // namespace
+
+void widen_covered(Json& values, const Json& x, const Json& y, const std::vector<Series>& series) {
+  const std::set<std::string> leaders = leaders_of(series);
+  const auto [left, right] = ends_of(values, x);
+  const auto [bottom, top] = ends_of(values, y);
+  std::vector<std::pair<std::string, Curve>> curves;  // in the order in which they are drawn
+  for (const Json& value : values) {
+    const std::string& name = value["series"].get_ref<const std::string&>();
+    const Json &across = value[x["field"].get_ref<const std::string&>()], &up = value[y["field"].get_ref<const std::string&>()];
+    if (!leaders.contains(name) || !across.is_number() || !up.is_number()) continue;
+    auto curve = std::find_if(curves.begin(), curves.end(), [&](const auto& one) { return one.first == name; });
+    if (curve == curves.end()) curve = curves.insert(curves.end(), {name, {}});
+    curve->second.push_back({pixels(across, x, left, right, 440), pixels(up, y, bottom, top, 230)});
+  }
+  std::map<std::string, double> widths;
+  for (std::size_t lower = 0; lower < curves.size(); ++lower)
+    for (std::size_t upper = lower + 1; upper < curves.size(); ++upper)
+      if (covers(curves[upper].second, curves[lower].second)) widths.try_emplace(curves[lower].first, kLine).first->second += kRail;
+  for (Json& value : values)
+    if (const auto width = widths.find(value["series"]); width != widths.end()) value["width"] = width->second;
+}
+
+void set_apart(Json& values, const Json& x, const Json& y, const std::vector<Series>& series) {
+  constexpr double kOctaves = 0.12;  // from the first series to the last
+  widen_covered(values, x, y, series);
+  if (series.size() < 2) return;
+  std::map<std::string, double> factors;
+  for (std::size_t k = 0; k < series.size(); ++k)
+    factors[series[k].name] = std::exp2(kOctaves * (static_cast<double>(k) / static_cast<double>(series.size() - 1) - 0.5));
+  for (Json& value : values) {
+    Json& place = value[x["field"].get_ref<const std::string&>()];
+    place = place.get<double>() * factors.at(value["series"]);
+  }
+}
+
 Json lines(const std::vector<Series>& series, const Json& x, const Json& y) {
-  return {{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
+  const Json width = {{"test", "isValid(datum.width)"}, {"field", "width"}, {"type", "quantitative"}, {"scale", nullptr}, {"legend", nullptr}};
+  return {{"mark", {{"type", "line"}}},
           {"encoding",
            {{"x", x},
             {"y", y},
             {"color", color(series)},
             {"strokeDash", dash(series)},
+            {"strokeWidth", {{"condition", width}, {"value", kLine}}},
             {"opacity", fading()},
             {"tooltip", tooltip({{"series", "strategy"}})}}}};
 }

@@ -3,6 +3,7 @@
 // Charts as Vega-Lite specifications. Names from configs and plugins are only in the data, never in expressions.
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@ struct Chart {
   std::string id;                   // "efficiency-0"; also the name of saved files
   std::string title;
   Json spec;
+  std::string headline;             // what this panel shows (headline.h); empty: no single finding
 };
 
 // The charts of one subject, one per panel.
@@ -34,12 +36,14 @@ struct ChartGroup {
   std::string headline;             // what it shows (headline.h); empty: no single finding
 
   // Adds the chart "efficiency-0", "efficiency-1", ...; beyond kMaxPanels only counts it.
-  void add(const char* id, const std::string& panel, const std::function<Json()>& spec);
+  void add(const char* id, const std::string& panel, const std::function<Json()>& spec, const std::string& headline = "");
 };
 
 // Common settings: fonts, and axis colours that follow the page.
 Json chart_config();
 
+// The speed-up at the batch of the best row on several devices. None without such a row, or on one number of devices.
+std::optional<Chart> glance_chart(const Comparison& comparison);
 std::vector<ChartGroup> scaling_charts(const Comparison& comparison);
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison);
 // The accuracy of rows of several frameworks that compute in the same way, one panel for each of the program's own rows.
@@ -73,12 +77,14 @@ Json dash(const std::vector<Series>& series);
 Json fading(double crowd = 0.45);                      // opacity; `crowd`: of grey series while none is picked
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields);  // name, title
 
-// `x`, shifted by the place of a series among all, so that equal curves on a logarithmic axis lie side by side.
-double dodged(std::size_t x, const std::string& name, const std::vector<Series>& series);
-
 // Axes: logarithmic with powers of two, and names of rows in the given order.
 Json doubling(const char* name, const char* title, const std::set<std::size_t>& counts);
 Json rows(const char* name, const Json& order);
+
+// Gives leading curves that later ones cover a larger `width`, for lines(), so that all of them are seen. `x`, `y`: the axes of lines().
+void widen_covered(Json& values, const Json& x, const Json& y, const std::vector<Series>& series);
+// The same on a logarithmic x axis, where curves and their points are also shifted by the place of their series among all.
+void set_apart(Json& values, const Json& x, const Json& y, const std::vector<Series>& series);
 
 // Layers with the colours of the series.
 Json lines(const std::vector<Series>& series, const Json& x, const Json& y);

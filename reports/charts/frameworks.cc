@@ -19,6 +19,7 @@ Json framework_spec(const std::vector<const Cell*>& cells, const std::vector<Ser
   below["mark"] = {{"type", "line"}, {"strokeWidth", 10}, {"strokeCap", "round"}, {"opacity", 0.35}};
   below["transform"] = Json::array({{{"filter", "datum.own"}}});
   below["encoding"].erase("opacity");
+  below["encoding"].erase("strokeWidth");
   layers.insert(layers.begin(), below);
   return spec;
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "reports/answer.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/headline.h"
 #include "reports/findings.h"
@@ -28,13 +30,13 @@ Json value_of(const Cell& cell, const Spread& y) {
           {"repeats", fmt::format("{}", cell.done.size())}};
 }
 
-Json values_of(const Panel& panel, const std::vector<Series>& series, Spread Cell::* figure) {
+Json values_of(const Panel& panel, Spread Cell::* figure) {
   Json values = Json::array();
   for (const Cell* cell : panel.cells) {
     const Spread& spread = cell->*figure;
     if (spread.count == 0) continue;
     values.push_back(value_of(*cell, spread));
-    values.back()["x"] = dodged(cell->trial().devices, cell->series, series);
+    values.back()["x"] = cell->trial().devices;
   }
   return values;
 }
@@ -65,7 +67,9 @@ Json efficiency_spec(const Panel& panel, const std::vector<Series>& series, cons
   Json layers = curves(series, x, y);
   const Json domain = x["scale"]["domain"];
   layers.insert(layers.begin(), reference_line({{{"x", domain[0]}, {"y", 1}}, {{"x", domain[1]}, {"y", 1}}}, x, y));
-  return frame(270, values_of(panel, series, &Cell::efficiency), layers, series);
+  Json values = values_of(panel, &Cell::efficiency);
+  set_apart(values, x, y, series);
+  return frame(270, values, layers, series);
 }
 
 Json speed_up_spec(const Panel& panel, const std::vector<Series>& series, const std::vector<Panel>& all) {
@@ -85,7 +89,9 @@ Json speed_up_spec(const Panel& panel, const std::vector<Series>& series, const 
                                                 {{"x", last}, {"y", last}}},
                                                x, y));
   layers[0]["mark"]["clip"] = true;
-  return frame(270, values_of(panel, series, &Cell::speed_up), layers, series);
+  Json values = values_of(panel, &Cell::speed_up);
+  set_apart(values, x, y, series);
+  return frame(270, values, layers, series);
 }
 
 bool has_curve(const Panel& panel, Spread Cell::* figure) {
@@ -94,12 +100,14 @@ bool has_curve(const Panel& panel, Spread Cell::* figure) {
 }
 
 ChartGroup over_devices(const Comparison& comparison, const char* id, Spread Cell::* figure,
-                        Json (*spec)(const Panel&, const std::vector<Series>&, const std::vector<Panel>&)) {
+                        Json (*spec)(const Panel&, const std::vector<Series>&, const std::vector<Panel>&),
+                        std::string (*headline)(const Comparison&, const Panel*)) {
   const std::vector<Series> series = all_series(comparison);
   std::vector<Panel> all = panels(comparison);
   std::erase_if(all, [&](const Panel& panel) { return !has_curve(panel, figure); });
   ChartGroup group;
-  for (const Panel& panel : all) group.add(id, panel.title, [&] { return spec(panel, series, all); });
+  for (const Panel& panel : all) group.add(id, panel.title, [&] { return spec(panel, series, all); }, headline(comparison, &panel));
+  group.headline = headline(comparison, nullptr);
   return group;
 }
 
@@ -109,6 +117,7 @@ ChartGroup over_batches(const Comparison& comparison) {
                    "One chart for each number of devices; both axes are logarithmic. A larger batch gives each device more work "
                    "between two exchanges.",
                    {}};
+  group.headline = rate_headline(comparison);
   const std::vector<Series> series = all_series(comparison);
   struct Place {
     ScalingMode scaling;
@@ -131,12 +140,13 @@ ChartGroup over_batches(const Comparison& comparison) {
       Json values = Json::array();
       for (const auto& [batch, cell] : cells) {
         values.push_back(value_of(*cell, cell->samples_per_second));
-        values.back()["x"] = dodged(batch, cell->series, series);
+        values.back()["x"] = batch;
       }
       const Json x = doubling("x", place.scaling == ScalingMode::weak ? "batch per device" : "global batch", batches);
       Json y = field("y", "quantitative", "samples/s");
       y["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {std::max(least, 1e-3) * 0.85, most * 1.2}}};
       y["axis"] = {{"format", "~s"}, {"tickCount", 5}};
+      set_apart(values, x, y, series);
       return frame(250, values, curves(series, x, y), series);
     });
   }
@@ -145,16 +155,25 @@ ChartGroup over_batches(const Comparison& comparison) {
 
 }  // namespace
 
+std::optional<Chart> glance_chart(const Comparison& comparison) {
+  const Cell* best = best_on_several(comparison);
+  for (const Panel& panel : panels(comparison)) {
+    if (std::find(panel.cells.begin(), panel.cells.end(), best) == panel.cells.end() || !has_curve(panel, &Cell::speed_up)) continue;
+    Json spec = speed_up_spec(panel, all_series(comparison), {panel});
+    spec["height"] = 220;
+    return Chart{"glance", panel.title, spec, answer_headline(comparison)};
+  }
+  return std::nullopt;
+}
+
 std::vector<ChartGroup> scaling_charts(const Comparison& comparison) {
-  ChartGroup efficiency = over_devices(comparison, "efficiency", &Cell::efficiency, efficiency_spec);
+  ChartGroup efficiency = over_devices(comparison, "efficiency", &Cell::efficiency, efficiency_spec, efficiency_headline);
   efficiency.title = "Efficiency";
-  efficiency.headline = efficiency_headline(comparison);
   efficiency.caption =
       "Samples/s divided by those of the same number of single devices. The dotted line is ideal scaling; bars are 95 % "
-      "intervals of the median (up to five repeats: their range).";
-  ChartGroup speed_up = over_devices(comparison, "speed-up", &Cell::speed_up, speed_up_spec);
+      "intervals of the median (up to five repeats: their range). A curve below an equal one is wider.";
+  ChartGroup speed_up = over_devices(comparison, "speed-up", &Cell::speed_up, speed_up_spec, speed_up_headline);
   speed_up.title = "Speed-up";
-  speed_up.headline = speed_up_headline(comparison);
   speed_up.caption = "Samples/s divided by those of the one-device baseline; both axes are logarithmic. Nothing is clipped.";
   std::vector<ChartGroup> all = {efficiency, speed_up, over_batches(comparison)};
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/charts/chart.h"
+#include "reports/charts/headline.h"
 #include "reports/findings.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -102,6 +103,7 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
       group.add("breakdown", panel.title, [&] { return breakdown_spec(panel, series); });
   }
   if (group.charts.empty()) return {};
+  group.headline = parts_headline(comparison);
   group.caption += scales_text(group) + crowd_text(series);
   return {group};
 }

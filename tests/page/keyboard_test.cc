@@ -65,11 +65,11 @@ constexpr char kPale[] = R"js((() => {
   for (const one of document.querySelectorAll("body *")) {
     const has_text = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "");
     if (!has_text || /^(SCRIPT|STYLE|NOSCRIPT)$/.test(one.tagName) || !one.checkVisibility()) continue;
-    if (one.getAttribute("aria-hidden") === "true" && one.closest(".legend")) continue;
+    if (one.getAttribute("aria-hidden") === "true" && one.closest(".legend, .series")) continue;
     const style = getComputedStyle(one);
     check(one, one.closest("svg") ? style.fill : style.color, 4.5);
   }
-  for (const one of document.querySelectorAll("#scaling .mark-symbol path, #scaling .mark-line path, .legend [aria-hidden]")) {
+  for (const one of document.querySelectorAll("#scaling .mark-symbol path, #scaling .mark-line path, .legend [aria-hidden], .series [aria-hidden]")) {
     const style = getComputedStyle(one);
     check(one, one.closest("svg") ? (style.fill === "none" || /, 0\)$/.test(style.fill) ? style.stroke : style.fill) : style.color, 3);
   }

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
+#include <utility>
 
 #include "page/browser.h"
 #include "page/pages.h"
@@ -293,6 +295,67 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   EXPECT_THAT(page_of(wide_run()), HasSubstr("class=\"legend\""));
   maker.run.rows[0].state = RowState::pending;
   EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
+}
+
+// Equal curves are drawn on top of each other: the lower ones are wider, the top one is not.
+TEST(Html, CurvesBelowEqualOnesAreWider) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 8, 0.985));
+    for (const std::size_t devices : {1, 2, 4})
+      for (const auto& [name, speed] : {std::pair("first", 900.0), {"second", 901.0}, {"third", 899.0}, {"slow", 500.0}})
+        maker.add(name, devices, seed, make_result(speed * static_cast<double>(devices), 5, 0.984));
+  }
+  std::size_t seen = 0;
+  for (const ChartGroup& group : scaling_charts(compare_rows(maker.run))) {
+    std::map<std::string, double> widths;
+    for (const Json& value : group.charts.front().spec["data"]["values"]) widths[value["series"]] = value.value("width", 0.0);
+    EXPECT_GT(widths["first"], widths["second"]) << group.title;
+    EXPECT_GT(widths["second"], 2) << group.title;
+    for (const char* on_top : {"third", "slow", "alone"}) EXPECT_EQ(widths[on_top], 0) << group.title << " " << on_top;
+    ++seen;
+  }
+  EXPECT_EQ(seen, 2u);
+}
+
+TEST(Html, TheFirstCurveIsAtTheBatchOfTheAnswerAndHasAKey) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  const std::string page = page_of(wide_run());
+  EXPECT_THAT(page, HasSubstr("Speed-up of samples/s, global batch 512: 3.60x by together on 4 CPU cores"));
+  const std::size_t key = page.find("<p class=\"series\">"), tiles = page.find("<dl class=\"tiles\">");
+  ASSERT_NE(key, std::string::npos);
+  EXPECT_LT(key, tiles);
+  EXPECT_THAT(page.substr(key, tiles - key), AllOf(HasSubstr("</span> alone</span>"), HasSubstr("</span> together</span>"), HasSubstr("What to do: use together")));
+  // The findings below do not repeat it.
+  const std::size_t findings = page.find("<div class=\"findings\">");
+  EXPECT_THAT(page.substr(findings, page.find("</div>", findings) - findings), Not(HasSubstr("What to do")));
+  const std::string crowd = page_of(crowded_run());
+  EXPECT_THAT(crowd, HasSubstr("<span>6 more in grey</span>"));
+}
+
+TEST(Html, EveryPanelOfSeveralSaysWhatItShows) {
+  const std::string page = page_of(wide_run());
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  EXPECT_THAT(page, AllOf(HasSubstr("<figcaption>global batch 512: 90 % at best on 4 CPU cores, by together</figcaption>"),
+                          HasSubstr("<h3>Samples/s against batch: 18,620 at most, by together on 4 CPU cores, batch 512</h3>")));
+}
+
+TEST(Html, TilesAreAboutSeveralDevicesEvenIfOneIsFaster) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 5, 0.98));
+  maker.add("together", 2, 1, make_result(900, 8, 0.98));
+  EXPECT_THAT(page_of(maker.run), AllOf(HasSubstr("<dt>Fastest to 97 % on several devices</dt><dd><strong>8.00 s</strong><span>together on 2 CPU cores, batch 128; on one device 5.00 s</span>"),
+                                        HasSubstr("<dt>Most samples/s on several devices</dt><dd><strong>900</strong>"),
+                                        HasSubstr("<dt>Accuracy after the last epoch</dt><dd><strong>0.9800</strong><span>together")));
+}
+
+TEST(Html, OfFailuresAloneSaysTheirCauses) {
+  RunMaker maker;
+  maker.failed("alone", 1, 1, "crashed", "killed by signal 11");
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) maker.failed("together", 2, seed, "failed", "no such file");
+  const std::string page = page_of(maker.run);
+  EXPECT_THAT(page, HasSubstr("<p class=\"consequence\">Failed (2 trials): no such file.</p><p class=\"consequence\">Crashed (1 trial): killed by signal 11.</p>"));
+  EXPECT_THAT(page, Not(HasSubstr("class=\"objectives\"")));
 }
 
 TEST(Html, SaysWhatIsComparedInPlaceOfTheTarget) {

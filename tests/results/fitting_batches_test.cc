@@ -46,6 +46,15 @@ TEST(FittingBatches, SaysThatNoneFitted) {
               ElementsAre("together on 2 CPU cores ran out of memory with a global batch of 128; no batch of this experiment fitted"));
 }
 
+TEST(FittingBatches, AreOneSentenceForRowsOfWhichItIsEquallyTrue) {
+  RunMaker maker;
+  for (const char* strategy : {"together", "apart"})
+    for (const std::size_t devices : {1, 2}) maker.add(strategy, devices, 1, out_of_memory(), 128);
+  EXPECT_THAT(fitting_batches(compare_rows(maker.run)),
+              ElementsAre("together on 1 CPU core, together on 2 CPU cores, apart on 1 CPU core and 1 more ran out of memory with a global batch of 128; "
+                          "no batch of this experiment fitted"));
+}
+
 TEST(FittingBatches, OfOtherFailuresAreNone) {
   RunMaker maker;
   Result crashed = out_of_memory();

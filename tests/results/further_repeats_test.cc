@@ -81,7 +81,7 @@ TEST(FurtherRepeats, AreSaidBelowTheAnswer) {
   const auto run = run_of({9, 10, 11}, {8.2, 9.2, 10.2});
   EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nAbout 26 more repeats of each row would decide, estimated from the spread of these\n"));
   EXPECT_THAT(html_report(compare_rows(run), ""), HasSubstr("About 26 more repeats"));
-  EXPECT_THAT(closing_summary(run_of({10}, {8}), {}), HasSubstr("\nAt least 2 more repeats of each row are needed to decide; how many"));
+  EXPECT_THAT(closing_summary(run_of({10}, {8}), {}), Not(HasSubstr("more repeats")));
   EXPECT_TRUE(needs_repeats(compare_rows(run)));
 }
 

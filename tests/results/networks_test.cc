@@ -81,8 +81,13 @@ TEST(Networks, HavePanelsOnThePage) {
   const std::string page = html_report(overview_of(two_networks()), "");
   EXPECT_THAT(page, AllOf(HasSubstr("<h3>lenet</h3>"), HasSubstr("<h3>mlp</h3>"), HasSubstr("name=\"objective\""), HasSubstr("name=\"objective-2\""),
                           HasSubstr("lenet and mlp on mnist")));
+  // All answers are at the top.
+  EXPECT_THAT(page, AllOf(HasSubstr("<li><a href=\"#part\">lenet</a>: Several devices are faster: 1.60"),
+                          HasSubstr("<li><a href=\"#part-2\">mlp</a>: Several devices do not pay: 0.50"), HasSubstr("id=\"part-2\"")));
   if (assets::chart_script().empty()) GTEST_SKIP() << "the program has no chart libraries";
-  EXPECT_THAT(page, AllOf(HasSubstr("id=\"accuracy-epoch-0-lenet\""), HasSubstr("id=\"accuracy-epoch-0-mlp\"")));
+  EXPECT_THAT(page, AllOf(HasSubstr("id=\"accuracy-epoch-0-lenet\""), HasSubstr("id=\"accuracy-epoch-0-mlp\""), HasSubstr("id=\"glance-2\""),
+                          HasSubstr("Speed-up, at a glance, mlp"), HasSubstr("<figcaption>mlp, global batch 128: 0.50x at best, by together on 2 CPU cores</figcaption>")));
+  EXPECT_THAT(html_report(overview_of(three_by_three()), ""), Not(HasSubstr("class=\"briefs\"")));
 }
 
 TEST(Networks, AreNamedInTheCommandThatRepeatsARow) {

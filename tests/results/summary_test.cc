@@ -122,9 +122,9 @@ TEST(Summary, AnOpenAnswerSaysWhatWasSeen) {
     const std::string text = closing_summary(maker.run, {}, Objective::throughput);
     return text.substr(0, text.find('\n'));
   };
-  EXPECT_THAT(first_line(1000, 900, 2, 0), AllOf(StartsWith("No gain seen: at best 0.90 "), EndsWith("; undecided: fewer than three repeats")));
+  EXPECT_THAT(first_line(1000, 900, 2, 0), AllOf(StartsWith("No gain seen: at best 0.90 "), EndsWith(" (two repeats; at least three are needed to decide)")));
   EXPECT_THAT(first_line(1000, 1010, 1, 0), StartsWith("No gain seen: at best 1.01 times the samples/s of"));
-  EXPECT_THAT(first_line(1000, 1300, 1, 0), AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.30 "), EndsWith("; undecided: fewer than three repeats")));
+  EXPECT_THAT(first_line(1000, 1300, 1, 0), AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.30 "), EndsWith(" (one repeat; at least three are needed to decide)")));
   EXPECT_THAT(first_line(1000, 1300, 3, 0.1), AllOf(StartsWith("Whether several devices pay is undecided: at best 1.07 [0.90 .. 1.30]"), EndsWith("; their ranges overlap, and the machine's speed changed by +10 %")));
   EXPECT_THAT(first_line(1000, 1300, 3, 0), AllOf(StartsWith("Several devices are faster: at best 1.30"), Not(HasSubstr("undecided"))));
 }
@@ -169,9 +169,7 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   maker.add("together", 2, 1, make_result(900, 8, 0.98));
   const std::string text = closing_summary(maker.run, {});
   EXPECT_THAT(text, StartsWith("No gain seen: at best 0.62 times as fast to 97 % as alone on 1 CPU "
-                               "core, batch 128, by together on 2 CPU cores, batch 128; undecided: fewer than three repeats\n"
-                               "At least 2 more repeats of each row are needed to decide; how many would do is not known, because one figure "
-                               "shows no spread\n"
+                               "core, batch 128, by together on 2 CPU cores, batch 128 (one repeat; at least three are needed to decide)\n"
                                "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
                                "baseline: no other row has a better median\n"));
 }
