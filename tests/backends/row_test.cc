@@ -273,7 +273,7 @@ TEST_F(Backend, RunsWithTheInterpreterOfTheConfig) {
                                         std::pair("no-such-python", "names no-such-python, and there is no program of this name on PATH")}) {
     const Ended without = place_.run({config("[serial, plain]", std::string("python: ") + python + "\n")}, variables());
     EXPECT_EQ(without.code, 2) << without.err;
-    EXPECT_THAT(without.err, ContainsRegex("b.yaml:8:9: error: `python:` [^\n]*" + std::string(problem)));
+    EXPECT_THAT(without.err, ContainsRegex("b.yaml:9:9: error: `python:` [^\n]*" + std::string(problem)));
     EXPECT_THAT(without.err, HasSubstr("write the path of an interpreter"));
   }
 }

@@ -21,7 +21,9 @@ class VerifyCommand : public CommandTest {
  protected:
   Ended verify(const std::string& strategies, std::vector<std::string> arguments) const {
     const std::string config = place_.write("verified.yaml", small_config("strategies: [" + strategies + "]\n"));
-    arguments.insert(arguments.begin(), {"verify", "--quick", config});
+    // Each worker that is started draws the data: all digits would take longer than the trainings.
+    arguments.insert(arguments.begin(), {"verify", "--quick", config, "--set", "data.set=synthetic", "--set", "data.shape=[1, 8, 8]", "--set", "data.classes=10",
+                                         "--set", "data.samples=1024"});
     return place_.run(arguments);
   }
 };
@@ -106,7 +108,7 @@ TEST_F(VerifyCommand, WhatAProcessKeepsOfItsFirstTrainingShowsInAnother) {
 TEST_F(VerifyCommand, WhatAProcessKeepsOfAnotherNetworkShows) {
   const std::string config = place_.write("networks.yaml", R"(
 models: [{name: small, layers: [{dense: 10}]}, {name: large, layers: [{dense: 12}, tanh, {dense: 10}]}]
-data: {set: digits}
+data: {set: synthetic, shape: [1, 8, 8], classes: 10, samples: 1024}
 strategies: [{occasional: {how: knows one network, as: knowing}}, {occasional: {how: nothing, as: honest}}]
 )");
   const Ended ended = place_.run({"verify", "--quick", config, "--seed", "3", "--only", "as=knowing,as=honest"});
