@@ -180,14 +180,18 @@ void rank_cells(Comparison& comparison) {
   });
 }
 
-// A reference or a rehearsal, which is no row of the comparison.
-void add_extra(Comparison& comparison, const Row& row) {
+// It is no row of the comparison.
+void add_reference(Comparison& comparison, const Row& row) {
   if (row.state != RowState::finished) return;
   comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
-  const bool is_done = row.result.status == TrialStatus::done;
-  comparison.done += is_done ? 1 : 0;
-  if (row.trial.rehearsal) (is_done ? comparison.rehearsals : comparison.failed_rehearsals).push_back(&row);
-  else if (!is_done) comparison.failed_references.push_back(&row);
+  if (row.result.status == TrialStatus::done) ++comparison.done;
+  else comparison.failed_references.push_back(&row);
+}
+
+// Nor is this, and no answer needs it.
+void add_rehearsal(Comparison& comparison, const Row& row) {
+  if (row.state != RowState::finished) return;
+  (row.result.status == TrialStatus::done ? comparison.rehearsals : comparison.failed_rehearsals).push_back(&row);
 }
 
 // Position of the strategy in the config; past the end if it is not there (in a variant or an old file).
@@ -235,9 +239,13 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
   std::map<std::string, std::size_t> index;
   for (const Row& row : run.rows) {
     if (only != nullptr && networks.of(row) != *only) continue;
+    if (row.trial.rehearsal) {
+      add_rehearsal(comparison, row);
+      continue;
+    }
     ++comparison.trials;
-    if (row.trial.reference || row.trial.rehearsal) {
-      add_extra(comparison, row);
+    if (row.trial.reference) {
+      add_reference(comparison, row);
       continue;
     }
     const std::string name = row_name(row.trial);

@@ -35,11 +35,12 @@ std::vector<Failure> failures(const Comparison& comparison) {
     add(cell, cell.failed, false, all);
     add(cell, cell.failed_extras, true, all);
   }
-  for (const Row* row : comparison.failed_references) {
-    Cell cell;
-    cell.first = row;
-    add(cell, {row}, true, all);
-  }
+  for (const std::vector<const Row*>* const extras : {&comparison.failed_references, &comparison.failed_rehearsals})
+    for (const Row* row : *extras) {
+      Cell cell;
+      cell.first = row;
+      add(cell, {row}, true, all);
+    }
   for (Failure& failure : all)
     if (failure.more_rows > 0)
       failure.title += fmt::format(" and {} more row{}", failure.more_rows, failure.more_rows == 1 ? "" : "s");

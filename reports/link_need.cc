@@ -84,8 +84,8 @@ std::vector<std::string> predicted_break_even(const std::vector<Prediction>& pre
   for (auto& [key, points] : all) {
     const auto& [series, kind, devices] = key;
     std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.batch < b.batch; });
-    for (auto upper = points.begin(); upper + 1 < points.end(); ++upper) {
-      const Point &below = *upper, &above = *(upper + 1);
+    for (auto lower = points.begin(); lower + 1 < points.end(); ++lower) {
+      const Point &below = *lower, &above = *(lower + 1);
       if (!(below.speed_up < 1 && above.speed_up >= 1)) continue;
       const double share = std::log(1 / below.speed_up) / std::log(above.speed_up / below.speed_up);
       sentences.push_back(fmt::format("Predicted break-even batch of {} on {}: {:.0f}.", series, devices_text(devices, kind),

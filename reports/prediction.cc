@@ -1,6 +1,7 @@
 #include "reports/prediction.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -196,6 +197,8 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
   prediction.trusted = prediction.hold_out_error.value_or(0) <= kWorstHoldOut;
   const bool weak = largest.trial().scaling == ScalingMode::weak;
   const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
+  for (const std::size_t n : devices)
+    if (n > 1 && !rehearsals.contains(n) && (weak || n <= largest.trial().global_batch)) prediction.missing.push_back(n);
   for (const auto& [n, repeats] : rehearsals) {
     const auto cell = std::find_if(row.begin(), row.end(), [&, count = n](const Cell* one) { return one->trial().devices == count; });
     const bool is_asked = std::find(devices.begin(), devices.end(), n) != devices.end();
@@ -250,8 +253,8 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       if (std::any_of(kin.begin(), kin.end(), [](const Cell* cell) { return cell->is_disqualified(); })) continue;
       Prediction prediction{series.name, row.back()};
       try {
-        if (rehearsals.empty() && failed != nullptr)
-          throw Error(fmt::format("its rehearsal on {} devices: {}", failed->trial.devices, failed->result.cause));
+        if (rehearsals.empty() && failed != nullptr && row.back()->trial().devices < 2)
+          throw Error(fmt::format("it was not rehearsed on {} devices: {}", failed->trial.devices, failed->result.cause));
         if (row.back()->runs_freely) throw Error("its ranks run in free pace, which this model does not describe");
         const auto given = links.find(panel.device_kind);
         const std::optional<LinkModel> link = given == links.end() ? std::nullopt : std::optional(given->second);
@@ -316,10 +319,11 @@ std::vector<std::string> prediction_problems(const std::vector<Prediction>& pred
   };
   std::vector<Problem> all;
   for (const Prediction& prediction : predictions) {
-    if (prediction.trusted) continue;
+    if (prediction.trusted && prediction.missing.empty()) continue;
     const std::string text =
-        !prediction.problem.empty()
-            ? prediction.problem
+        !prediction.problem.empty() ? prediction.problem
+        : prediction.trusted
+            ? fmt::format("{} devices were not rehearsed; name them in `scaling.devices`, also if the machine has fewer", fmt::join(prediction.missing, ", "))
             : fmt::format("the error on its largest measured number of devices is {}, and predictions need at most {}",
                           percent_text(*prediction.hold_out_error), percent_text(kWorstHoldOut));
     const auto same = std::find_if(all.begin(), all.end(), [&](const Problem& problem) { return problem.text == text; });

@@ -311,7 +311,7 @@ Table order_table(const Run& run) {
   std::sort(executed.begin(), executed.end(), [](const Row* a, const Row* b) { return a->sequence < b->sequence; });
   for (const Row* row : executed) {
     table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number),
-                           row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : row->trial.control ? " (control)" : row->trial.reference ? " (reference)" : row->trial.rehearsal ? " (rehearsal)" : ""),
+                           row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : row->trial.control ? " (control)" : row->trial.reference ? " (reference)" : ""),
                            fmt::format("{}", row->trial.seed), std::string(to_string(row->result.status)), row->finished,
                            fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
   }

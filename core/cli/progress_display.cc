@@ -32,8 +32,7 @@ std::string environment(const char* name) {
 std::string detail_of(const Trial& trial, bool has_seeds) {
   if (trial.bracket > 0) return " (bracket)";
   if (trial.control) return " (control)";
-  if (trial.rehearsal) return " (rehearsal)";
-  if (trial.reference) return "";  // its row says so
+  if (trial.reference || trial.rehearsal) return "";  // its row says so
   return has_seeds ? fmt::format(" seed {}", trial.seed) : "";
 }
 
@@ -118,7 +117,9 @@ void ProgressDisplay::end(const Trial& trial, const Result& result) {
   }
   if (quiet_) return;
   std::string text = fmt::format("[{:>{}}/{}] {}: ", number_, std::to_string(total_).size(), total_, name_);
-  if (result.status == TrialStatus::done) {
+  if (result.status == TrialStatus::done && trial.rehearsal) {
+    text += duration_text(seconds);
+  } else if (result.status == TrialStatus::done) {
     text += fmt::format("{:.2f} %, {} samples/s, {}", 100 * result.accuracy, thousands(result.samples_per_second),
                         duration_text(seconds));
   } else {

@@ -286,7 +286,7 @@ int export_run(const Command& command) {
   std::size_t written = 0;
   write_all_atomically(Directory(command.target).subfolder("mllog"), [&](const AddFile& add) {
     for (const Row& row : run.rows) {
-      if (row.state != RowState::finished) continue;
+      if (row.state != RowState::finished || row.trial.rehearsal) continue;
       add(fmt::format("trial-{}.log", row.trial.number), mllog(run, row));
       ++written;
     }

@@ -66,7 +66,10 @@ bool GpuCode::runs_on(int other) const {
 
 std::vector<GpuCode> gpu_code(std::string_view bytes) {
   std::set<GpuCode> code;
+  std::size_t left = bytes.size();  // sections that overlap are damaged
   for (std::string_view section : sections_named(bytes, ".nv_fatbin")) {
+    if (section.size() > left) break;
+    left -= section.size();
     // Between fat binaries there is padding.
     while (const auto fatbin = structure<Fatbin>(section)) {
       const bool fits = fatbin->magic == kMagic && fatbin->header_size >= sizeof(Fatbin) && fatbin->header_size <= section.size() &&

@@ -86,7 +86,9 @@ std::vector<double> seconds_by_layer(const std::vector<std::vector<Stretch>>& la
 
 void StepBreakdown::fit(double seconds) {
   const double change = times.sum() / seconds;
-  if (change > 1 / kMostChange && change < kMostChange) divide(change);
+  if (!(change > 1 / kMostChange && change < kMostChange)) return;
+  divide(change);
+  for (ExchangeCall& call : calls) call.begin /= change, call.join /= change, call.after /= change;
 }
 
 void StepBreakdown::divide(double steps) {

@@ -4,15 +4,12 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "measure/exchange_calls.h"
 
 namespace mgcompare {
 namespace {
 
 // Multiples of it are spread evenly over [0, 1), in every residue class of the multiplier, too.
 constexpr double kGoldenRatio = 0.6180339887498949;
-// Enough for the periods of strategies that exchange every few steps.
-constexpr std::size_t kMostCallSteps = 64;
 
 }  // namespace
 
@@ -32,16 +29,6 @@ StepSampler::Scope::~Scope() {
   sampler_.timeline_->end_round();
 }
 
-void StepSampler::add_calls(const std::vector<PhaseEvent>& marks) {
-  for (ExchangeCall& call : exchange_calls(marks)) {
-    call.begin += seconds_of_calls_;
-    call.join += seconds_of_calls_;
-    sum_.calls.push_back(call);
-  }
-  seconds_of_calls_ += marks.back().at - marks.front().at;
-  ++sum_.call_steps;
-}
-
 std::optional<StepBreakdown> StepSampler::take() {
   const std::vector<std::vector<StepClock::Span>> spans = std::exchange(spans_, {});
   if (spans.empty()) return std::nullopt;
@@ -52,7 +39,6 @@ std::optional<StepBreakdown> StepSampler::take() {
     const StepBreakdown step = break_down(rounds[k], 0, spans[k], ahead_);
     sum_.times += step.times;
     sum_.exchanges.insert(sum_.exchanges.end(), step.exchanges.begin(), step.exchanges.end());
-    if (sum_.call_steps < kMostCallSteps) add_calls(rounds[k]);
   }
   measured_ += spans.size();
   StepBreakdown mean = sum_;

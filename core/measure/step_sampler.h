@@ -47,15 +47,12 @@ class StepSampler {
   std::optional<StepBreakdown> take();
 
  private:
-  void add_calls(const std::vector<PhaseEvent>& marks);
-
   std::unique_ptr<DeviceTimeline> timeline_;
   std::size_t every_;
   std::size_t others_ = 0;          // steps that were not measured
   double seconds_of_others_ = 0;
   StepBreakdown sum_;               // of the measured ones
   std::size_t measured_ = 0;
-  double seconds_of_calls_ = 0;     // of the steps of sum_.calls
   double ahead_ = 0;                // the host's clock minus the device's
   std::vector<std::vector<StepClock::Span>> spans_;  // of each measured step
 };

@@ -213,11 +213,18 @@ class Planner {
 
   // On the first device of each kind.
   void add_rehearsals(std::size_t version, std::size_t strategy, const std::vector<ListedDevices>& devices, std::size_t batch) {
+    if (versions_[version].config.scaling.ranks_per_device != 1) return;
+    std::set<DeviceKind> kinds;
     for (const ListedDevices& single : single_devices(devices, plan_.platforms)) {
-      std::vector<std::size_t> counts;
-      for (const ListedDevices& some : devices)
-        if (some.kind == single.kind && some.hosts == 1 && some.unavailable.empty()) counts.push_back(some.count);
-      for (const std::size_t count : rehearsed_counts(counts)) {
+      if (!kinds.insert(single.kind).second) continue;
+      std::vector<std::size_t> listed;
+      std::size_t largest = 1;
+      for (const ListedDevices& some : devices) {
+        if (some.kind != single.kind || some.hosts > 1) continue;
+        listed.push_back(some.count);
+        if (some.unavailable.empty()) largest = std::max(largest, some.count);
+      }
+      for (const std::size_t count : rehearsed_counts(listed, largest)) {
         add_candidate(version, strategy, {single.kind, count, 1, single.ids, single.unavailable}, batch, 1, false);
         rows_.back().trial.rehearsal = true;
       }
@@ -246,7 +253,7 @@ class Planner {
       const bool one_rank_only = single.contains({row.strategy, row.version, row.trial.device_kind});
       const int ranks = static_cast<int>(row.trial.ranks());
       const bool fits = traits(row).least_ranks <= ranks && ranks <= traits(row).most_ranks;
-      if (row.trial.rehearsal) return one_rank_only || !fits || has_problem(row) || !can_be_rehearsed(traits(row), row.trial);
+      if (row.trial.rehearsal) return one_rank_only || !fits || has_problem(row) || !is_rehearsable(row);
       if (!row.alone && !one_rank_only && !fits) {
         warn_once(fmt::format("{} is left out at {} rank{}: it needs {}", row.trial.strategy.label, ranks,
                               ranks == 1 ? "" : "s",
@@ -255,6 +262,12 @@ class Planner {
       }
       return row.alone != one_rank_only || !fits;
     });
+  }
+
+  // In weak scaling the batch of many devices may be larger than the data set.
+  bool is_rehearsable(const Row& row) const {
+    return row.trial.global_batch <= samples_of(versions_[row.version].config) &&
+           can_be_rehearsed(traits(row), row.trial, questions_[row.question].facts.steps_per_epoch);
   }
 
   bool has_problem(const Row& row) const {
@@ -346,7 +359,8 @@ class Planner {
   }
 
   void lay_out() {
-    if (std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.trial.rehearsal; })) throw Error("nothing can run: no strategy supports any of the listed devices");
+    if (std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.trial.rehearsal; }))
+      throw Error("nothing can run: no strategy supports any of the listed devices");
     std::vector<PlannedRow> rows;
     std::vector<Trial> rehearsals;
     for (const Row& row : rows_) {

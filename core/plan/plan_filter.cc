@@ -105,10 +105,11 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
   for (const auto& [key, values] : wanted) {
     for (const std::string& value : values) {
       const bool used = std::any_of(plan.trials.begin(), plan.trials.end(),
-                                    [&, &name = key](const Trial& trial) { return matches(trial, name, value); });
+                                    [&, &name = key](const Trial& trial) { return trial.is_repeat() && matches(trial, name, value); });
       if (used) continue;
       std::set<std::string> known;
-      for (const Trial& trial : plan.trials) known.insert(own_value(trial, key));
+      for (const Trial& trial : plan.trials)
+        if (trial.is_repeat()) known.insert(own_value(trial, key));
       throw Error(fmt::format("--only {}: no trial has {} '{}'; there are {}", filter, key, value,
                               listed({known.begin(), known.end()})));
     }

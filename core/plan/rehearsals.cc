@@ -18,17 +18,16 @@ bool has_rehearsals(const Config& config) {
   return measure.rehearse == Rehearse::always || (measure.rehearse == Rehearse::automatic && measure.level == MeasureLevel::thorough);
 }
 
-std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& counts) {
-  if (counts.empty()) return {};
-  std::set<std::size_t> all(counts.begin(), counts.end());
-  const std::size_t most = *all.rbegin();
-  all.insert({2 * most, 4 * most, 8 * most});
+std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& listed, std::size_t largest) {
+  std::set<std::size_t> all(listed.begin(), listed.end());
+  all.insert({2 * largest, 4 * largest, 8 * largest});
   all.erase(1);
   return {all.begin(), all.end()};
 }
 
-bool can_be_rehearsed(const Traits& traits, const TrialKey& trial) {
-  return traits.pace == Traits::Pace::lockstep && traits.role == Traits::Role::contender && !traits.one_host && trial.hosts == 1 && trial.ranks_per_device == 1 &&
+bool can_be_rehearsed(const Traits& traits, const TrialKey& trial, std::size_t steps_per_epoch) {
+  const bool has_late_stage = std::any_of(traits.stages.begin(), traits.stages.end(), [&](std::size_t begin) { return begin > steps_per_epoch; });
+  return !has_late_stage && traits.pace == Traits::Pace::lockstep && traits.role == Traits::Role::contender && !traits.one_host && trial.hosts == 1 && trial.ranks_per_device == 1 &&
          trial.devices > 1 && trial.devices <= trial.global_batch && !is_backend(trial.plugin_file) && trial.unavailable.empty();
 }
 
@@ -37,6 +36,9 @@ Trial rehearsal_of(Trial trial) {
   trial.block = 0;
   trial.ids.resize(std::min<std::size_t>(1, trial.ids.size()));
   trial.config.epochs = kEpochs;
+  // The strategy's answer may depend on the number of epochs.
+  trial.traits.clear();
+  trial.planned_steps = 0;
   return trial;
 }
 

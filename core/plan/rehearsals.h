@@ -16,12 +16,13 @@ namespace mgcompare {
 // Whether the config asks for them.
 bool has_rehearsals(const Config& config);
 
-// The numbers of devices to rehearse where `counts` have rows: those above one, and two, four and eight times the largest.
-std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& counts);
+// The numbers of devices to rehearse: the listed ones above one, and two, four and eight times the largest that has rows.
+std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& listed, std::size_t largest);
 
-// Whether a row with these traits can be rehearsed: in lockstep, because there is no pace without other ranks, on one host with one rank for each
-// device, each of which has a sample of a batch.
-bool can_be_rehearsed(const Traits& traits, const TrialKey& trial);
+// Whether a row with these traits can be rehearsed: a contender in lockstep, because there is no pace without other ranks, on one host with one
+// rank for each device, each of which has a sample of a batch; without objects that all ranks share, and without a stage that begins
+// behind the first epoch, which a rehearsal does not reach.
+bool can_be_rehearsed(const Traits& traits, const TrialKey& trial, std::size_t steps_per_epoch);
 
 // The rehearsal of a row.
 Trial rehearsal_of(Trial trial);

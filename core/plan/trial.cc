@@ -66,7 +66,8 @@ Precision precision_of(const Config& config, DeviceKind kind) {
 }
 
 std::string devices_number(const TrialKey& trial) {
-  if (!trial.ids.empty()) return fmt::format("[{}]", fmt::join(trial.ids, "+"));
+  // A rehearsal has the id of one device only.
+  if (!trial.ids.empty() && !trial.rehearsal) return fmt::format("[{}]", fmt::join(trial.ids, "+"));
   return trial.hosts > 1 ? fmt::format("{}x{}", trial.hosts, trial.devices_per_host()) : fmt::format("{}", trial.devices);
 }
 
@@ -77,7 +78,8 @@ std::string row_name(const TrialKey& trial) {
   if (trial.ranks_per_device != 1) name += fmt::format(" x {} ranks", trial.ranks_per_device);
   name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
                : fmt::format(" batch {}", trial.global_batch);
-  return trial.variant.empty() ? name : fmt::format("{} {}", name, trial.variant);
+  if (!trial.variant.empty()) name += " " + trial.variant;
+  return trial.rehearsal ? name + " (rehearsal)" : name;
 }
 
 std::string plugin_change(const TrialKey& trial) {

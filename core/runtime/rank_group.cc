@@ -10,6 +10,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "results/cause.h"
 #include "runtime/host_service.h"
 
 namespace mgcompare {
@@ -47,6 +48,10 @@ struct SectionScope {
   SectionScope() { in_section = true; }
   ~SectionScope() { in_section = false; }
 };
+
+[[noreturn]] void refuse_rehearsal(const std::string& why) {
+  throw EndedAs(TrialStatus::unavailable, why + ", and in a rehearsal there are none");
+}
 
 // Within a section of this thread, both would wait for its own end.
 void expect_no_section(const char* verb) {
@@ -194,7 +199,7 @@ void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
   expect_no_section("wait_until()");
   const StepClock::PhaseScope in(Phase::waiting);
-  if (context_.is_rehearsal() && !predicate()) throw Error("wait_until(): this is a rehearsal, in which no other rank makes the condition true");
+  if (context_.is_rehearsal() && !predicate()) refuse_rehearsal("wait_until() waits for other ranks");
   context_.scheduler().wait_until(rank_, predicate);
 }
 
@@ -250,6 +255,8 @@ void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* i
 }
 
 void* RankGroup::shared_raw(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {
+  // The parts that other ranks put there would be missing.
+  if (context_.is_rehearsal()) refuse_rehearsal("shared() is an object of all ranks");
   std::unique_lock lock(context_.mutex_);
   if (rank_ != context_.span_.first) {
     const StepClock::PhaseScope in(Phase::waiting);
@@ -303,7 +310,7 @@ std::uint64_t RankGroup::exposed_bytes() const {
 
 float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n) const {
   if (rank < 0 || rank >= size()) throw Error("peer: there is no rank " + std::to_string(rank));
-  if (context_.is_rehearsal() && rank != this->rank()) throw Error("peer: this is a rehearsal, in which other ranks have no memory");
+  if (context_.is_rehearsal() && rank != this->rank()) refuse_rehearsal("peer() reaches memory of other ranks");
   const std::lock_guard lock(context_.mutex_);
   const std::vector<Vec>& windows = context_.windows_[static_cast<std::size_t>(rank)];
   if (number < 0 || static_cast<std::size_t>(number) >= windows.size())

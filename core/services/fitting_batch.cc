@@ -45,7 +45,7 @@ FittingBatch::Found FittingBatch::search(const Trial& trial, const Attempt& atte
 
 void FittingBatch::add_to(Result& result, const Trial& trial, const Attempt& attempt) {
   // A backend cannot train some steps only.
-  if (result.status != TrialStatus::out_of_memory || is_backend(trial.plugin_file)) return;
+  if (result.status != TrialStatus::out_of_memory || is_backend(trial.plugin_file) || trial.rehearsal) return;
   auto found = found_.find(row_name(trial));
   if (found == found_.end()) found = found_.emplace(row_name(trial), search(trial, attempt)).first;
   const Found& batches = found->second;

@@ -204,7 +204,11 @@ bool EpochTraining::take_breakdown(Rank& rank) const {
   const std::optional<StepBreakdown> breakdown = rank.graph_steps != nullptr ? rank.graph_steps->take_breakdown()
                                                  : rank.sampler != nullptr   ? rank.sampler->take()
                                                                              : std::nullopt;
-  if (breakdown) rank.breakdown = *breakdown;
+  if (!breakdown) return false;
+  // Single steps do not show in which of them a strategy exchanges: those of the warm-up are whole periods.
+  const bool has_calls = breakdown->call_steps > 0;
+  StepBreakdown before = std::exchange(rank.breakdown, *breakdown);
+  if (!has_calls) rank.breakdown.calls = std::move(before.calls), rank.breakdown.call_steps = before.call_steps;
   return breakdown.has_value();
 }
 

@@ -202,7 +202,8 @@ StepBreakdown WarmupPhase::measure_host_steps(Run& run) {
   StepBreakdown breakdown;
   for (std::size_t attempt = 1; attempt <= kMostAttempts; ++attempt) {
     const double slowdown = measure_host_steps(run, breakdown);
-    if (agreed(run.number, slowdown < StepBreakdown::kMostChange ? 1 : 0) == 1) break;
+    // Ranks whose scheduler is in virtual time cannot wait for each other here.
+    if (!waits_for_steady_state() || agreed(run.number, slowdown < StepBreakdown::kMostChange ? 1 : 0) == 1) break;
   }
   return breakdown;
 }

@@ -41,6 +41,8 @@ TEST_F(Rehearsals, AreOfRowsAndOfMoreDevicesThanThereAre) {
     EXPECT_EQ(trial.devices_used(), 1u);
     EXPECT_FALSE(trial.is_repeat());
     EXPECT_EQ(trial.config.epochs, 2u);
+    EXPECT_TRUE(trial.traits.empty()) << "they may depend on the number of epochs";
+    EXPECT_TRUE(row_name(trial).ends_with(" (rehearsal)")) << row_name(trial);
     EXPECT_EQ(nlohmann::json(static_cast<TrialKey>(trial)).get<TrialKey>().rehearsal, true);
   }
 }
@@ -49,6 +51,23 @@ TEST_F(Rehearsals, NeedOneDeviceOnly) {
   EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {devices: [1]}\nmeasure: {rehearse: always}", 1).trials).at("sums"), ElementsAre(2, 4, 8));
   EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {devices: [1, 2]}\nmeasure: {rehearse: always}", 1).trials).at("sums"), ElementsAre(2, 4, 8))
       << "two devices are not there";
+  EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {devices: [1, 3]}\nmeasure: {rehearse: always}", 1).trials).at("sums"), ElementsAre(2, 3, 4, 8))
+      << "whoever lists three wants to know of three";
+}
+
+TEST_F(Rehearsals, AreMadeOnceForEachKindOfDevice) {
+  EXPECT_THAT(counts(plan("strategies: [sums]\nscaling: {devices: [{ids: [1]}, {ids: [2]}], batch: 64}\nmeasure: {rehearse: always}").trials).at("sums"), ElementsAre(2, 4, 8));
+  std::set<std::string> names;
+  for (const Trial& trial : plan("strategies: [sums]\nscaling: {devices: [{ids: [1]}, {ids: [2]}], batch: 64}\nmeasure: {rehearse: always}").trials)
+    if (trial.rehearsal) {
+      EXPECT_TRUE(names.insert(row_name(trial)).second) << row_name(trial);
+    }
+}
+
+TEST_F(Rehearsals, HaveOneRankForEachDeviceAndWholeBatches) {
+  EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {devices: [1, 2], ranks_per_device: 2}\nmeasure: {rehearse: always}").trials), IsEmpty());
+  // Of 60,000 samples, 20,000 for each device.
+  EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {mode: weak, devices: [1, 2], batch: 20000}\nmeasure: {rehearse: always}").trials).at("sums"), ElementsAre(2));
 }
 
 TEST_F(Rehearsals, BelongToThoroughMeasurements) {
@@ -70,9 +89,14 @@ TEST_F(Rehearsals, AreNotOfStrategiesThatShareAnObject) {
   trial.devices = 2;
   trial.global_batch = 8;
   Traits traits;
-  EXPECT_TRUE(can_be_rehearsed(traits, trial));
+  EXPECT_TRUE(can_be_rehearsed(traits, trial, 10));
   traits.one_host = true;
-  EXPECT_FALSE(can_be_rehearsed(traits, trial)) << "the others' parts of it would not exist";
+  EXPECT_FALSE(can_be_rehearsed(traits, trial, 10)) << "the others' parts of it would not exist";
+  traits.one_host = false;
+  traits.stages = {10};
+  EXPECT_TRUE(can_be_rehearsed(traits, trial, 10));
+  traits.stages = {10, 11};
+  EXPECT_FALSE(can_be_rehearsed(traits, trial, 10)) << "two epochs do not reach the last stage";
 }
 
 }  // namespace

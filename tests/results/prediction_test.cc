@@ -156,6 +156,20 @@ TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
   EXPECT_EQ(with_call("all_reduce").link.name, "measured");
 }
 
+TEST(Predict, UsesTheRowsWhereRehearsalsFailed) {
+  mgcompare::Run run = model_run({1, 2, 4});
+  const std::size_t steps = predict(compare_rows(run), {8}).front().steps.size();
+  run.rows.push_back(run.rows.back());
+  run.rows.back().trial.rehearsal = true;
+  run.rows.back().result.status = TrialStatus::failed;
+  const Comparison comparison = compare_rows(run);
+  const Prediction prediction = predict(comparison, {8}).front();
+  EXPECT_EQ(prediction.problem, "");
+  EXPECT_FALSE(prediction.is_rehearsed);
+  EXPECT_EQ(prediction.steps.size(), steps);
+  EXPECT_EQ(comparison.trials, run.rows.size() - 1) << "no answer needs it";
+}
+
 TEST(Predict, SaysNothingOfRanksThatRunFreely) {
   mgcompare::Run run = model_run({1, 2, 4});
   for (Row& row : run.rows) row.result.traits["pace"] = "free";

@@ -125,6 +125,13 @@ TEST(Predict, ByRehearsalsGoesBeyondOneDevice) {
   EXPECT_EQ(prediction_table(all).lines.front()[7], "rehearsals");
 }
 
+TEST(Predict, SaysWhichDevicesWereNotRehearsed) {
+  const mgcompare::Run run = rehearsed_run();
+  const std::vector<Prediction> all = predict(compare_rows(run), {4, 16}, {{DeviceKind::cpu, kLink}});
+  EXPECT_EQ(all.front().steps.size(), 1u);
+  EXPECT_THAT(prediction_problems(all), ElementsAre(HasSubstr("16 devices were not rehearsed")));
+}
+
 TEST(Predict, ByRehearsalsIsCheckedOnWhatWasMeasured) {
   mgcompare::Run run = rehearsed_run(9e-3);
   LinkMeasurements links;
@@ -149,7 +156,7 @@ TEST(Predict, SaysWhyARehearsalFailed) {
   row.trial.rehearsal = true;
   const std::vector<Prediction> all = predict(compare_rows(maker.run), {2});
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_THAT(prediction_problems(all), ElementsAre(HasSubstr("its rehearsal on 2 devices: wait_until(): this is a rehearsal")));
+  EXPECT_THAT(prediction_problems(all), ElementsAre(HasSubstr("it was not rehearsed on 2 devices: wait_until(): this is a rehearsal")));
 }
 
 TEST(LinkNeed, IsTheBandwidthAtWhichSeveralDevicesEqualOne) {
