@@ -239,7 +239,7 @@ std::vector<Finding> reservations(const Comparison& comparison) {
 std::vector<Finding> part_findings(const Comparison& comparison) {
   std::vector<Finding> all;
   if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
-  for (const std::string& text : {further_repeats_text(comparison), batch_range_text(comparison)})
+  for (const std::string& text : {further_repeats_below_answer(comparison), batch_range_text(comparison)})
     if (!text.empty()) all.push_back({text});
   std::vector<Finding> ranking = ranking_findings(comparison);
   // The answer already contains this finding.

@@ -93,9 +93,6 @@ FurtherRepeats further_repeats(const Comparison& comparison) {
 
 std::string further_repeats_text(const Comparison& comparison) {
   const FurtherRepeats further = further_repeats(comparison);
-  // The answer says that one repeat is too few.
-  const std::optional<Contest> rows = contest(comparison);
-  if (rows && std::min(rows->several->done.size(), rows->one->done.size()) == 1) return "";
   const std::string count = fmt::format("{} more repeat{}", further.more, further.more == 1 ? "" : "s");
   switch (further.state) {
     case FurtherRepeats::State::none: return "";
@@ -110,6 +107,12 @@ std::string further_repeats_text(const Comparison& comparison) {
                                : fmt::format("{} of each row would show whether the difference stays that small", count);
   }
   return "";
+}
+
+std::string further_repeats_below_answer(const Comparison& comparison) {
+  const std::optional<Contest> rows = contest(comparison);
+  const bool has_one = rows && std::min(rows->several->done.size(), rows->one->done.size()) == 1;
+  return has_one ? "" : further_repeats_text(comparison);
 }
 
 bool needs_repeats(const Overview& overview) {
