@@ -217,14 +217,7 @@ class Planner {
     std::set<DeviceKind> kinds;
     for (const ListedDevices& single : single_devices(devices, plan_.platforms)) {
       if (!kinds.insert(single.kind).second) continue;
-      std::vector<std::size_t> listed;
-      std::size_t largest = 1;
-      for (const ListedDevices& some : devices) {
-        if (some.kind != single.kind || some.hosts > 1) continue;
-        listed.push_back(some.count);
-        if (some.unavailable.empty()) largest = std::max(largest, some.count);
-      }
-      for (const std::size_t count : rehearsed_counts(listed, largest)) {
+      for (const std::size_t count : rehearsed_counts(devices, single.kind)) {
         add_candidate(version, strategy, {single.kind, count, 1, single.ids, single.unavailable}, batch, 1, false);
         rows_.back().trial.rehearsal = true;
       }

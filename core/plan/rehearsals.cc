@@ -18,8 +18,14 @@ bool has_rehearsals(const Config& config) {
   return measure.rehearse == Rehearse::always || (measure.rehearse == Rehearse::automatic && measure.level == MeasureLevel::thorough);
 }
 
-std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& listed, std::size_t largest) {
-  std::set<std::size_t> all(listed.begin(), listed.end());
+std::vector<std::size_t> rehearsed_counts(const std::vector<ListedDevices>& devices, DeviceKind kind) {
+  std::set<std::size_t> all;
+  std::size_t largest = 1;
+  for (const ListedDevices& some : devices) {
+    if (some.kind != kind || some.hosts > 1) continue;
+    all.insert(some.count);
+    if (some.unavailable.empty()) largest = std::max(largest, some.count);
+  }
   all.insert({2 * largest, 4 * largest, 8 * largest});
   all.erase(1);
   return {all.begin(), all.end()};

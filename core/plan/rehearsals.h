@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "mgcompare/strategy.h"
+#include "plan/listed_devices.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -16,8 +17,9 @@ namespace mgcompare {
 // Whether the config asks for them.
 bool has_rehearsals(const Config& config);
 
-// The numbers of devices to rehearse: the listed ones above one, and two, four and eight times the largest that has rows.
-std::vector<std::size_t> rehearsed_counts(const std::vector<std::size_t>& listed, std::size_t largest);
+// The numbers of devices of a kind to rehearse: the listed ones above one, also if the machine has fewer, and two, four and eight times the largest
+// that has rows.
+std::vector<std::size_t> rehearsed_counts(const std::vector<ListedDevices>& devices, DeviceKind kind);
 
 // Whether a row with these traits can be rehearsed: a contender in lockstep, because there is no pace without other ranks, on one host with one
 // rank for each device, each of which has a sample of a batch; without objects that all ranks share, and without a stage that begins
