@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/problem.h"
+#include "plan/listed_batch.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -18,7 +19,7 @@ std::map<std::size_t, Order> order_by_batch(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     const TrialKey& trial = cell.trial();
     if (!cell.is_own || cell.done.empty() || trial.devices < 2 || cell.many_models || cell.is_ceiling || cell.is_disqualified() || !cell.baseline) continue;
-    const std::size_t batch = trial.scaling == ScalingMode::weak ? trial.global_batch / trial.devices : trial.global_batch;
+    const std::size_t batch = listed_batch(trial);
     const bool is_open = cell.order == Order::undecided && cell.speed_up.median > 1 + kNoiseFloor;
     Order& order = orders.try_emplace(batch, Order::below).first->second;
     if (cell.order == Order::above) order = Order::above;

@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "plan/listed_batch.h"
 #include "reports/bootstrap.h"
 #include "reports/cost.h"
 #include "reports/framework.h"
@@ -103,11 +104,8 @@ std::string series_of(const TrialKey& trial) {
 // A one-device row with which this one can be compared: by its trial only.
 bool is_one_device_of(const Cell& base, const Cell& cell) {
   const TrialKey &one = base.trial(), &trial = cell.trial();
-  // Batch per device in weak scaling, global batch in strong scaling.
-  const std::size_t batch =
-      trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
   return !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
-         one.device_kind == trial.device_kind && one.global_batch == batch && one.network == trial.network && one.variant == trial.variant;
+         one.device_kind == trial.device_kind && one.global_batch == listed_batch(trial) && one.network == trial.network && one.variant == trial.variant;
 }
 
 // Of the program's own rows the first baseline, of those of another framework the fastest. `is_short`: one that is too short to measure.

@@ -8,10 +8,10 @@
 #include <map>
 #include <tuple>
 
+#include "plan/listed_batch.h"
 #include "reports/rehearsed_step.h"
 #include "reports/text.h"
 #include "reports/titles.h"
-#include "reports/work.h"
 
 namespace mgcompare {
 namespace {
@@ -20,9 +20,7 @@ constexpr double kSlowest = 1e3, kFastest = 1e14;   // bytes/s
 constexpr double kUsualLatency = 5e-6;              // seconds per message, where no link was measured
 constexpr int kBisections = 60;
 
-double batch_of(const Cell& cell) {
-  return cell.trial().scaling == ScalingMode::weak ? samples_per_device(cell) : static_cast<double>(cell.trial().global_batch);
-}
+double batch_of(const Cell& cell) { return static_cast<double>(listed_batch(cell.trial())); }
 
 LinkModel link_with(double latency, double bandwidth) { return {"", "", latency, bandwidth}; }
 

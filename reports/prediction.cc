@@ -25,6 +25,11 @@ constexpr double kLeastBand = 0.05;
 
 double count(std::size_t devices) { return static_cast<double>(devices); }
 
+// Of the row on so many devices.
+double global_batch(const Cell& cell, std::size_t devices) {
+  return cell.trial().scaling == ScalingMode::weak ? samples_per_device(cell) * count(devices) : static_cast<double>(cell.trial().global_batch);
+}
+
 // Bytes per step that a rank sends on n devices: proportional to 2 (n - 1) / n as in an all-reduce, or constant, whichever fits
 // the measured rows better.
 class Payload {
@@ -153,7 +158,7 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   prediction.fitted_rows = kin.size();
   const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
   const auto add = [&](std::size_t n, std::optional<double> measured) {
-    const double batch = weak ? samples_per_device(largest) * count(n) : static_cast<double>(largest.trial().global_batch);
+    const double batch = global_batch(largest, n);
     PredictedStep step{n, model.step(n, batch / count(n))};
     step.speed_up = batch / step.step / base;
     step.measured = measured;
@@ -203,7 +208,7 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
     const auto cell = std::find_if(row.begin(), row.end(), [&, count = n](const Cell* one) { return one->trial().devices == count; });
     const bool is_asked = std::find(devices.begin(), devices.end(), n) != devices.end();
     if (cell == row.end() && (!is_asked || !prediction.trusted)) continue;
-    const double batch = weak ? samples_per_device(largest) * count(n) : static_cast<double>(largest.trial().global_batch);
+    const double batch = global_batch(largest, n);
     PredictedStep step{n, seconds(n, cost)};
     step.speed_up = batch / step.step / base;
     if (cell != row.end() && !given) step.measured = (*cell)->speed_up.median;
@@ -295,8 +300,7 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
     const TrialKey& trial = prediction.largest->trial();
     for (const PredictedStep& step : prediction.steps) {
       const auto n = static_cast<double>(step.devices);
-      const double batch = trial.scaling == ScalingMode::weak ? samples_per_device(*prediction.largest) * n
-                                                   : static_cast<double>(trial.global_batch);
+      const double batch = global_batch(*prediction.largest, step.devices);
       const bool has_link = prediction.link.bandwidth > 0;
       table.lines.push_back(
           {prediction.series, count_text(batch), fmt::format("{}:{}", to_string(trial.device_kind), step.devices),

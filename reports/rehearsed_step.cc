@@ -6,20 +6,15 @@
 
 #include "base/median.h"
 #include "mgcompare/error.h"
+#include "plan/listed_batch.h"
 #include "reports/exchange.h"
 
 namespace mgcompare {
 namespace {
 
-// As a config names it: of each device in weak scaling.
-double own_batch(const TrialKey& trial) {
-  const auto batch = static_cast<double>(trial.global_batch);
-  return trial.scaling == ScalingMode::weak ? batch / static_cast<double>(trial.devices) : batch;
-}
-
 bool rehearses(const TrialKey& rehearsal, const TrialKey& row) {
   return rehearsal.strategy.label == row.strategy.label && rehearsal.variant == row.variant && rehearsal.network == row.network &&
-         rehearsal.device_kind == row.device_kind && rehearsal.scaling == row.scaling && own_batch(rehearsal) == own_batch(row);
+         rehearsal.device_kind == row.device_kind && rehearsal.scaling == row.scaling && listed_batch(rehearsal) == listed_batch(row);
 }
 
 // On one number of devices. Between two sizes the logarithms are interpolated.

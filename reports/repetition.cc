@@ -1,3 +1,4 @@
+#include "plan/listed_batch.h"
 #include "reports/repetition.h"
 
 #include <fmt/format.h>
@@ -24,8 +25,7 @@ Repetition repetition_of(const Run& run) {
     repetition.intro += " This run did not record the options of its command line: save the config below, which includes them, as config.yaml.";
   }
   const TrialKey& trial = row->trial;
-  const std::size_t batch =
-      trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
+  const std::size_t batch = listed_batch(trial);
   // Whether the strategy also has rows with other labels.
   const bool shares_name = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& one) {
     return one.trial.strategy.name == trial.strategy.label && one.trial.strategy.label != trial.strategy.label;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "plan/listed_batch.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -20,14 +21,12 @@ std::string devices_text(std::size_t count, DeviceKind kind) {
 
 std::string title_of(const Cell& cell) {
   const TrialKey& trial = cell.trial();
-  const bool weak = trial.scaling == ScalingMode::weak;
   std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
   if (!trial.ids.empty()) title += fmt::format(" ({})", fmt::join(trial.ids, ", "));
   if (trial.hosts > 1) title += fmt::format(" of {} hosts", trial.hosts);
   if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
-  title += fmt::format(", batch {}",
-                       weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
-  if (weak) title += " per device";
+  title += fmt::format(", batch {}", listed_batch(trial));
+  if (trial.scaling == ScalingMode::weak) title += " per device";
   if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
   return plain(cell.network.empty() ? title : fmt::format("{}: {}", cell.network, title));
 }

@@ -72,10 +72,10 @@ Parsed parse(int argc, char** argv);
 // Runs `body` and returns its exit code. An exception is printed on stderr as one sentence and becomes an exit code.
 int run_printing_errors(const std::function<int()>& body);
 
-// Settings of a worker process that stops when this program gets a signal.
 // Warns of folders of MGCOMPARE_PLUGIN_PATH that do not exist.
 void warn_of_plugin_folders();
 
+// Settings of a worker process that stops when this program gets a signal.
 SupervisorSettings supervisor_settings(const std::string& log_file = {});
 // Reads the config with the overrides of the command line, for the devices that the probe finds.
 Config config_of(const Command& command, CapabilityProbe& probe);

@@ -10,6 +10,7 @@
 #include "plan/baseline_reruns.h"
 #include "plan/controls.h"
 #include "plan/plan.h"
+#include "plan/listed_batch.h"
 #include "plan/strategy_rows.h"
 #include "config/problem.h"
 
@@ -27,14 +28,10 @@ std::optional<std::size_t> count_of(std::string_view text) {
   return value;
 }
 
-std::size_t batch_of(const Trial& trial) {
-  return trial.scaling == ScalingMode::weak ? trial.global_batch / trial.devices : trial.global_batch;
-}
-
 std::string own_value(const Trial& trial, const std::string& key) {
   if (key == "strategy" || key == "as") return trial.strategy.label;
   if (key == "devices") return fmt::format("{}:{}", to_string(trial.device_kind), devices_number(trial));
-  if (key == "batch") return fmt::format("{}", batch_of(trial));
+  if (key == "batch") return fmt::format("{}", listed_batch(trial));
   if (key == "seed") return fmt::format("{}", trial.seed);
   if (key == "model") return trial.config.model.name;
   return trial.variant.empty() ? "base" : trial.variant;
@@ -142,7 +139,7 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
   // Those of the chosen rows, whatever their numbers of devices.
   for (const Trial& trial : plan.trials) {
     const auto is_alike = [&](const Trial& other) {
-      return other.strategy.label == trial.strategy.label && other.device_kind == trial.device_kind && batch_of(other) == batch_of(trial) &&
+      return other.strategy.label == trial.strategy.label && other.device_kind == trial.device_kind && listed_batch(other) == listed_batch(trial) &&
              other.network == trial.network && other.variant == trial.variant;
     };
     if (trial.rehearsal && std::any_of(chosen.begin(), chosen.end(), is_alike)) all.push_back(trial);

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "plan/listed_batch.h"
 #include "reports/charts/chart.h"
 #include "reports/prediction.h"
 #include "reports/text.h"
@@ -77,8 +78,7 @@ std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const st
   for (const Prediction& prediction : predictions) {
     if (prediction.steps.size() < 2) continue;
     const TrialKey& trial = prediction.largest->trial();
-    const double batch =
-        trial.scaling == ScalingMode::weak ? samples_per_device(*prediction.largest) : static_cast<double>(trial.global_batch);
+    const auto batch = static_cast<double>(listed_batch(trial));
     places[{trial.scaling, trial.device_kind, batch}].push_back(&prediction);
   }
   for (const auto& [place, members] : places) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "plan/listed_batch.h"
 #include "reports/answer.h"
 #include "reports/findings.h"
 #include "reports/text.h"
@@ -106,8 +107,7 @@ std::vector<Panel> panels(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     const TrialKey& trial = cell.trial();
     if (cell.done.empty() || trial.ranks_per_device != 1) continue;
-    const std::size_t batch = trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
-                                                      : trial.global_batch;
+    const std::size_t batch = listed_batch(trial);
     auto panel = std::find_if(all.begin(), all.end(), [&](const Panel& one) {
       return one.device_kind == trial.device_kind && one.scaling == trial.scaling && one.hosts == trial.hosts && one.batch == batch;
     });
