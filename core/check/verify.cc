@@ -99,6 +99,14 @@ ObservedTraining Verification::run(const TrainingCase& of) {
 // A period, for instance, may be longer than an epoch of a brief training, but not of a full one.
 std::optional<Traits> Verification::fit(TrainingCase& of) {
   std::vector<OptionProblem> problems;
+  if (const std::optional<Traits> traits = accepted(of, problems)) return traits;
+  if (problems[0].of_plugin) throw Error(of.strategy.label + " " + problems[0].text);
+  refused_ = fmt::format("option {}: {}", problems[0].key, problems[0].text);
+  report(Verdict::skipped, of, "does not apply: option " + problems[0].key, problems[0].text);
+  return std::nullopt;
+}
+
+std::optional<Traits> Verification::accepted(TrainingCase& of, std::vector<OptionProblem>& problems) {
   for (const bool is_brief : {of.is_brief, !of.is_brief}) {
     of.is_brief = is_brief;
     StrategyOptions options(of.strategy.options);
@@ -109,9 +117,6 @@ std::optional<Traits> Verification::fit(TrainingCase& of) {
     fitted_ = true;
     return traits;
   }
-  if (problems[0].of_plugin) throw Error(of.strategy.label + " " + problems[0].text);
-  refused_ = fmt::format("option {}: {}", problems[0].key, problems[0].text);
-  report(Verdict::skipped, of, "does not apply: option " + problems[0].key, problems[0].text);
   return std::nullopt;
 }
 
@@ -132,17 +137,15 @@ void Verification::check(const StrategyConfig& strategy) {
   for (const std::string& optimizer : scope_.optimizers) {
     try {
       check_optimizer(strategy, optimizer);
+      if (!fitted_ && !refused_.empty()) check_unordered(strategy, optimizer);
     } catch (...) {
       report_exception(strategy, optimizer);
     }
   }
   check_usage(strategy);
   // Nothing was checked. A run refuses such a row, too.
-  if (!fitted_ && !refused_.empty() && !strategy.options.empty()) {
-    TrainingCase of;
-    of.strategy = strategy;
-    report(Verdict::failed, of, "its options are accepted", refused_);
-  }
+  if (!fitted_ && !refused_.empty() && !strategy.options.empty())
+    report(Verdict::failed, {.strategy = strategy}, "its options are accepted", refused_);
 }
 
 std::vector<int> Verification::supported_ranks(const StrategyConfig& strategy, const std::string& optimizer) {
@@ -172,7 +175,7 @@ void Verification::check_optimizer(const StrategyConfig& strategy, const std::st
     if (!traits) continue;
     const bool local_norm = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
     if (lacks_common_step(*traits)) {
-      report(Verdict::skipped, of, "several ranks", "it has no step common to all ranks, and batch_norm: sync needs one");
+      report_no_common_step(of);
       continue;
     }
     if (is_exact(*traits) && !local_norm) check_exact(of, *traits);
@@ -389,10 +392,6 @@ bool verify(const Config& config, const Dataset& dataset, Platform& platform, co
   verification.check_planted();
   for (const StrategyConfig& row : config.strategies) verification.check(row);
   return passed;
-}
-
-bool Verification::lacks_common_step(const Traits& traits) const {
-  return trainings_.normalises() && config_.batch_norm == BatchNormPolicy::sync && traits.pace == Traits::Pace::free;
 }
 
 }  // namespace mgcompare

@@ -58,6 +58,8 @@ class Verification {
   // The traits of the case. If its options do not apply, the case gets the other length; if not there either, reports that and
   // returns nothing.
   std::optional<Traits> fit(TrainingCase& of);
+  // The same without a report. Problems are those of the other length.
+  std::optional<Traits> accepted(TrainingCase& of, std::vector<OptionProblem>& problems);
   std::string refused_;             // the last refusal of fit()
   bool fitted_ = false;             // whether it accepted a case of the present row
 
@@ -97,6 +99,8 @@ class Verification {
   void check_contribution(TrainingCase of, const ObservedTraining& plain);
   void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
   void check_real_time(TrainingCase of);
+  // Of a strategy that has no order which virtual time could decide, and refuses its options there.
+  void check_unordered(const StrategyConfig& strategy, const std::string& optimizer);
   void check_ceiling(const TrainingCase& of, const ObservedTraining& training);
   void check_usage(const StrategyConfig& strategy);
   void check_shape(TrainingCase of, const Traits& traits, const std::string& place);
@@ -112,6 +116,7 @@ class Verification {
 
   // Batch normalisation over all ranks needs a step common to them, which ranks at free pace do not have.
   bool lacks_common_step(const Traits& traits) const;
+  void report_no_common_step(const TrainingCase& of);
   bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
   bool is_first(const std::string& optimizer) const { return scope_.optimizers.front() == optimizer; }
   // Whether one rank that accumulates the shares is a reference to the bit. With batch normalisation over all ranks it is none:

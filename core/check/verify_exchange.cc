@@ -118,6 +118,27 @@ void Verification::check_real_time(TrainingCase of) {
   check_conservation(of, run(of).outcome);
 }
 
+bool Verification::lacks_common_step(const Traits& traits) const {
+  return trainings_.normalises() && config_.batch_norm == BatchNormPolicy::sync && traits.pace == Traits::Pace::free;
+}
+
+void Verification::report_no_common_step(const TrainingCase& of) {
+  report(Verdict::skipped, of, "several ranks", "it has no step common to all ranks, and batch_norm: sync needs one");
+}
+
+// Its trainings cannot be repeated. So they are only required to end, and what they apply is compared with what they compute.
+void Verification::check_unordered(const StrategyConfig& strategy, const std::string& optimizer) {
+  if (config_.deterministic) return;  // a run refuses the row, too
+  for (const int ranks : scope_.ranks) {
+    TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .audit = true, .in_real_time = true};
+    std::vector<OptionProblem> problems;
+    const std::optional<Traits> traits = accepted(of, problems);
+    if (!traits) continue;
+    if (lacks_common_step(*traits)) report_no_common_step(of);
+    else check_real_time(of);
+  }
+}
+
 // Free-running ranks: the sum of the gradients computed must equal the sum of the gradients applied.
 void Verification::check_conservation(const TrainingCase& of, const TrainingOutcome& outcome) {
   const double relative = relative_gap(outcome.pushed, outcome.applied);

@@ -101,6 +101,21 @@ TEST(Verify, FailsARowWhoseOptionsThePluginRefuses) {
   EXPECT_NE(verified.findings.back().figure.find("lie_"), std::string::npos) << verified.findings.back().figure;
 }
 
+TEST(Verify, TrainsInRealTimeWhatHasNoOrderInVirtualTime) {
+  Config config = config_with(testing::small_model(), {{"async_sgd", "unlocked", {{"rule", "hogwild", false, {}}}, {}}});
+  VerifyScope scope;
+  scope.plugins = testing::strategy_plugins();
+  scope.ranks = {2, 3};
+  scope.optimizers = {"sgd"};
+  const Verified verified = verify_in(scope, config);
+  EXPECT_TRUE(verified.passed) << failures(verified);
+  EXPECT_EQ(std::count_if(verified.findings.begin(), verified.findings.end(),
+                          [](const VerifyFinding& finding) { return finding.check.starts_with("in real time"); }),
+            2) << "one for each number of ranks";
+  config.deterministic = true;
+  EXPECT_FALSE(verify_in(scope, config).passed) << "a run refuses the row, too";
+}
+
 TEST(Verify, TheSameSeedGivesTheSameFindings) {
   const auto text_of = [](std::uint64_t seed) {
     std::string text;
