@@ -41,7 +41,7 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
 
   std::vector<std::thread> threads;
   threads.reserve(ranks);
-  for (std::size_t rank = 0; rank < ranks; ++rank)
+  const auto start = [&](std::size_t rank) {
     threads.emplace_back([&, rank] {
       reset_arithmetic();
       pthread_setname_np(pthread_self(), ("rank " + std::to_string(rank)).substr(0, 15).c_str());  // in debuggers and profilers
@@ -56,6 +56,15 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
       --running;
       changed.notify_all();
     });
+  };
+  try {
+    while (threads.size() < ranks) start(threads.size());
+  } catch (...) {
+    // No further thread can be started. Those that wait for it must end.
+    fail(true);
+    const std::lock_guard lock(mutex);
+    running -= ranks - threads.size();
+  }
   {
     std::unique_lock lock(mutex);
     const auto all_returned = [&] { return running == 0; };

@@ -93,7 +93,7 @@ void on_joined_hosts(std::size_t count, const std::function<void(const HostSpan&
   Wires wires;
   std::vector<std::exception_ptr> errors(count);
   std::vector<std::thread> threads;
-  for (std::size_t host = 0; host < count; ++host)
+  const auto start = [&](std::size_t host) {
     threads.emplace_back([&, host] {
       JoinedTransport transport(wires, host, count);
       try {
@@ -103,6 +103,13 @@ void on_joined_hosts(std::size_t count, const std::function<void(const HostSpan&
         wires.abort();
       }
     });
+  };
+  try {
+    while (threads.size() < count) start(threads.size());
+  } catch (...) {
+    errors[threads.size()] = std::current_exception();
+    wires.abort();
+  }
   for (std::thread& thread : threads) thread.join();
   std::exception_ptr aborted;
   for (const std::exception_ptr& error : errors) {

@@ -62,6 +62,11 @@ class Collector {
     if (key.name == "when_cpu" || own_name || fixed) {
       problem(entry.place, fmt::format("'{}' cannot be set in {}", key.name, where()), "set it at the top of the config",
               entry.key.size());
+    } else if (const auto first = std::find_if(overrides_.begin(), overrides_.end(),
+                                               [&](const Override& other) { return other.name == key.name; });
+               first != overrides_.end()) {
+      problem(entry.place, fmt::format("key '{}' is given twice", key.name),
+              fmt::format("it is already at {}:{}:{}", first->place.file, first->place.line, first->place.column), entry.key.size());
     } else {
       overrides_.push_back({std::string(key.name), entry.place, entry.value});
     }

@@ -40,8 +40,8 @@ namespace {
 class Channel : public RequestContext {
  public:
   Channel()
-      : position_(Descriptor(kPositionDescriptor)), writer_(kChannelDescriptor), reading_([this] { read(); }),
-        beating_([this](std::stop_token s) { beat(s); }) {
+      : position_(Descriptor(kPositionDescriptor)), writer_(kChannelDescriptor),
+        beating_([this](std::stop_token s) { beat(s); }), reading_([this] { read(); }) {
     reading_.detach();              // it blocks in recv() until the process ends
   }
 
@@ -114,8 +114,8 @@ class Channel : public RequestContext {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Message> requests_;
-  std::thread reading_;
   std::jthread beating_;
+  std::thread reading_;             // last: it cannot be ended if another member fails
 };
 
 void answer(Channel& channel, const Handlers& handlers, const Message& request) {

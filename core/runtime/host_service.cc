@@ -24,11 +24,20 @@ struct FailedElsewhere : Error {
 HostService::HostService(CommContext& context, HostAccess& access) : context_(context), access_(access) {
   for (std::size_t rank = 0; rank < access.span().all; ++rank)
     if (access.host_of(rank) != access.hosts().number) clients_.emplace_back().rank = rank;
-  for (Client& client : clients_) client.thread = std::thread([this, &client] { run(client); });
+  try {
+    for (Client& client : clients_) client.thread = std::thread([this, &client] { run(client); });
+  } catch (...) {
+    context_.abort();
+    join();
+    throw;
+  }
 }
 
-HostService::~HostService() {
-  for (Client& client : clients_) client.thread.join();
+HostService::~HostService() { join(); }
+
+void HostService::join() {
+  for (Client& client : clients_)
+    if (client.thread.joinable()) client.thread.join();
 }
 
 void HostService::run(Client& client) {

@@ -30,6 +30,7 @@ class HostService {
     std::thread thread;
   };
 
+  void join();
   void run(Client& client);
   // Serves accesses to windows until the rank asks for something else, which is returned.
   AccessRequest next(Client& client);

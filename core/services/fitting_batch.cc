@@ -22,17 +22,23 @@ std::size_t devices_of_batch(const Trial& trial) { return trial.scaling == Scali
 FittingBatch::Found FittingBatch::search(const Trial& trial, const Attempt& attempt) {
   const std::size_t devices = devices_of_batch(trial);
   const double begin = now();
+  const auto try_batch = [&](std::size_t batch) {
+    Trial brief = trial;
+    brief.global_batch = batch * devices;
+    brief.traits.clear();           // they may depend on the batch
+    brief.config.measure.time_limit = std::min(brief.config.measure.time_limit, begin + kMostSeconds - now());
+    return attempt(brief);
+  };
   Found found;
   found.fails = trial.global_batch / devices;
+  // Memory may have been lacking for what follows the first steps, such as a checkpoint, whatever the batch.
+  found.is_of_batch = try_batch(found.fails) != TrialStatus::done;
+  if (!found.is_of_batch) return found;
   for (std::size_t count = 0; found.fails - found.fits > std::max<std::size_t>(1, found.fails / kFineness); ++count) {
     found.is_known = count < kMostAttempts && now() - begin < kMostSeconds;
     if (!found.is_known) break;
     const std::size_t batch = (found.fits + found.fails) / 2;
-    Trial smaller = trial;
-    smaller.global_batch = batch * devices;
-    smaller.traits.clear();         // they may depend on the batch
-    smaller.config.measure.time_limit = std::min(smaller.config.measure.time_limit, begin + kMostSeconds - now());
-    const TrialStatus status = attempt(smaller);
+    const TrialStatus status = try_batch(batch);
     // Libraries may crash where an allocation of theirs fails, as oneDNN does.
     const bool fails = status == TrialStatus::out_of_memory || status == TrialStatus::crashed;
     if (status == TrialStatus::done) found.fits = batch;
@@ -51,7 +57,8 @@ void FittingBatch::add_to(Result& result, const Trial& trial, const Attempt& att
   const Found& batches = found->second;
   const char* per_device = trial.scaling == ScalingMode::weak ? " per device" : "";
   result.fitting_batch = batches.fits;
-  if (batches.fits > 0) result.cause += fmt::format("; a batch of {}{} fits, one of {} does not", batches.fits, per_device, batches.fails);
+  if (!batches.is_of_batch) result.cause += "; its first steps fit";
+  else if (batches.fits > 0) result.cause += fmt::format("; a batch of {}{} fits, one of {} does not", batches.fits, per_device, batches.fails);
   else if (batches.is_known) result.cause += fmt::format("; not even a batch of {}{} fits", batches.fails, per_device);
 }
 

@@ -29,6 +29,7 @@ class FittingBatch {
     std::size_t fits = 0;           // 0: none was found
     std::size_t fails = 0;          // the smallest that did not fit
     bool is_known = true;           // the search ended by itself
+    bool is_of_batch = true;        // false: the first steps of the trial itself fit
   };
   static Found search(const Trial& trial, const Attempt& attempt);
 

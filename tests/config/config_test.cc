@@ -90,6 +90,8 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"variants: [{name: a, set: {optimizer.momentun: 0}}]", "did you mean 'optimizer.momentum'?"},
       {"variants: [{name: a, set: {learning_rate: 0}}]", "did you mean 'optimizer.learning_rate'?"},
       {"variants: [{name: a, set: {strategies: [x]}}]", "'strategies' cannot be set in a variant"},
+      {"variants: [{name: a, set: {optimizer.momentum: 0, optimizer: {momentum: 0.9}}}]", "key 'optimizer.momentum' is given twice"},
+      {"when_cpu: {measure: quick, measure.level: thorough}", "key 'measure.level' is given twice"},
       {"variants: [{name: a, set: {optimizer: 3}}]", "'optimizer' must be a section of keys, not '3'"},
       {"when_cpu: {epochs: 0}", "x.yaml:3:20: error: 'epochs' must be"},
       {"when_cpu: {epoch: 1}", "x.yaml:3:12: error: unknown key 'epoch' in 'when_cpu'"},

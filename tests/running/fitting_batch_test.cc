@@ -47,7 +47,7 @@ TEST(FittingBatch, IsFoundByHalving) {
   FittingBatch().add_to(result, trial_of(4096), memory.attempt());
   EXPECT_EQ(result.cause, "asked 9, free 1, total 10; a batch of 960 fits, one of 1024 does not");
   EXPECT_EQ(result.fitting_batch, 960u);
-  EXPECT_THAT(memory.tried, ElementsAre(2048, 1024, 512, 768, 896, 960));
+  EXPECT_THAT(memory.tried, ElementsAre(4096, 2048, 1024, 512, 768, 896, 960));
 }
 
 TEST(FittingBatch, IsExactForSmallBatches) {
@@ -63,6 +63,15 @@ TEST(FittingBatch, MayNotExist) {
   FittingBatch().add_to(result, trial_of(64), memory.attempt());
   EXPECT_THAT(result.cause, HasSubstr("; not even a batch of 1 fits"));
   EXPECT_EQ(result.fitting_batch, 0u);
+}
+
+TEST(FittingBatch, IsNotSearchedIfTheFirstStepsOfTheBatchFit) {
+  Memory memory(4096);
+  Result result = out_of_memory();
+  FittingBatch().add_to(result, trial_of(4096), memory.attempt());
+  EXPECT_EQ(result.cause, "asked 9, free 1, total 10; its first steps fit");
+  EXPECT_EQ(result.fitting_batch, 0u);
+  EXPECT_THAT(memory.tried, ElementsAre(4096));
 }
 
 TEST(FittingBatch, IsThatOfADeviceInWeakScaling) {
@@ -85,7 +94,7 @@ TEST(FittingBatch, IsSearchedOnceForEachRow) {
     fitting.add_to(result, trial, memory.attempt());
     EXPECT_GT(result.fitting_batch, 900u);
   }
-  EXPECT_LT(memory.tried.size(), 6u);
+  EXPECT_LT(memory.tried.size(), 7u);
 }
 
 TEST(FittingBatch, IsNotSearchedForOtherTrials) {
@@ -106,10 +115,10 @@ TEST(FittingBatch, DoesNotCrash) {
 
 TEST(FittingBatch, EndsWithAnAttemptThatEndsOtherwise) {
   std::size_t attempts = 0;
-  const auto failing = [&](const Trial&) { return ++attempts == 1 ? TrialStatus::done : TrialStatus::timeout; };
+  const auto failing = [&](const Trial&) { return ++attempts == 1 ? TrialStatus::out_of_memory : attempts == 2 ? TrialStatus::done : TrialStatus::timeout; };
   Result result = out_of_memory();
   FittingBatch().add_to(result, trial_of(4096), failing);
-  EXPECT_EQ(attempts, 2u);
+  EXPECT_EQ(attempts, 3u);
   EXPECT_THAT(result.cause, HasSubstr("a batch of 2048 fits, one of 4096 does not"));
   const auto interrupted = [](const Trial&) { return TrialStatus::interrupted; };
   result = out_of_memory();

@@ -44,7 +44,7 @@ TEST(LongVerify, PassesForEveryPluginEveryOptimizerAndEveryRankCount) {
   expect_every_plugin_passes({2, 3, 4, 8}, {"sgd", "momentum", "adam", "adadelta"});
 }
 
-// The ctest test verify_lenet_quick does the same with fewer steps.
+// The ctest test verify_narrow_lenet_quick does the same with fewer steps, channels and units.
 TEST(LongVerify, PassesOnLeNet) {
   const Verified verified = verify_all(testing::lenet_model(), {3}, {"momentum", "adam"});
   EXPECT_TRUE(verified.passed) << failures(verified);
