@@ -35,6 +35,14 @@ double left_to_group() {
   return std::numeric_limits<double>::infinity();
 }
 
+// Bytes of a limit of this process of which /proc/self/status says what is used.
+double left_of(int resource, std::string_view used) {
+  rlimit limit{};
+  getrlimit(resource, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(limit.rlim_cur) - static_cast<double>(number_in("/proc/self/status", used).value_or(0)) * 1024;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> number_in(const std::string& file, std::string_view name) {
@@ -45,16 +53,19 @@ std::optional<std::uint64_t> number_in(const std::string& file, std::string_view
 }
 
 double usable_memory() {
-  rlimit limit{};
-  getrlimit(RLIMIT_DATA, &limit);
-  if (limit.rlim_cur == RLIM_INFINITY) return free_memory();
-  const double held = static_cast<double>(number_in("/proc/self/status", "VmData:").value_or(0)) * 1024;
-  return std::min(free_memory(), std::max(0.0, static_cast<double>(limit.rlim_cur) - held));
+  return std::max(0.0, std::min({free_memory(), left_of(RLIMIT_DATA, "VmData:"), left_of(RLIMIT_AS, "VmSize:")}));
 }
 
 double free_memory() {
   const auto available = number_in("/proc/meminfo", "MemAvailable:");
   return std::min(left_to_group(), available ? static_cast<double>(*available) * 1024 : std::numeric_limits<double>::infinity());
+}
+
+bool lacks_memory_for_stack() {
+  constexpr rlim_t kUnlimited = 2 << 20;  // what glibc takes if the limit on stacks is infinite
+  rlimit stack{};
+  getrlimit(RLIMIT_STACK, &stack);
+  return usable_memory() < static_cast<double>(stack.rlim_cur == RLIM_INFINITY ? kUnlimited : stack.rlim_cur);
 }
 
 }  // namespace mgcompare

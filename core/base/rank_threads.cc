@@ -5,10 +5,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/free_memory.h"
 #include "base/settings.h"
 #include "mgcompare/error.h"
 
@@ -61,7 +63,12 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
     while (threads.size() < ranks) start(threads.size());
   } catch (...) {
     // No further thread can be started. Those that wait for it must end.
-    fail(true);
+    try {
+      if (lacks_memory_for_stack()) throw std::bad_alloc();
+      throw;
+    } catch (...) {
+      fail(true);
+    }
     const std::lock_guard lock(mutex);
     running -= ranks - threads.size();
   }

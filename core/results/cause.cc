@@ -1,6 +1,5 @@
 #include "results/cause.h"
 
-#include <sys/resource.h>
 #include <sys/sysinfo.h>
 
 #include <filesystem>
@@ -21,14 +20,6 @@ namespace {
 std::string text_of(const std::exception& error) {
   const char* text = error.what();
   return text != nullptr ? shortened(text) : "the plugin threw an exception without a text";
-}
-
-// Whether the stack of a new thread is larger than the memory that is left. A limit on threads has the same error code.
-bool lacks_memory_for_stack() {
-  constexpr rlim_t kUnlimited = 2 << 20;  // what glibc takes if the limit on stacks is infinite
-  rlimit stack{};
-  getrlimit(RLIMIT_STACK, &stack);
-  return usable_memory() < static_cast<double>(stack.rlim_cur == RLIM_INFINITY ? kUnlimited : stack.rlim_cur);
 }
 
 }  // namespace
