@@ -155,7 +155,9 @@ static void add_lines(const Run& run, double price, const std::string& before, s
     for (const Column& column : columns()) {
       if (!first) text += ',';
       first = false;
-      if (!column.of_result || row.state == RowState::finished) text += column.text(row, check);
+      if (column.of_result && row.state != RowState::finished) continue;
+      const std::string value = column.text(row, check);
+      if (!column.of_result || value != "0" || has_figures(row.result)) text += value;
     }
     text += "," + costs_of(row, price) + data + "\r\n";
   }

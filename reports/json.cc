@@ -52,6 +52,15 @@ Json marks_json(const std::vector<Mark>& marks) {
   return json;
 }
 
+// As it is stored, but without the zeros of a trial that has no figures.
+std::string result_text(const Result& result) {
+  if (has_figures(result)) return json_text(result);
+  Json json = Json::parse(json_text(result));
+  for (Json& value : json)
+    if (value.is_number() && value == 0) value = nullptr;
+  return text_of(json);
+}
+
 // Assembled from texts, which is faster than copying the JSON trees of the parts.
 std::string row_text(const Row& row, const PromiseChecks& promises) {
   const Json first = {{"position", row.position},
@@ -76,7 +85,7 @@ std::string row_text(const Row& row, const PromiseChecks& promises) {
     const PromiseCheck check = promises.of(row);
     if (check.state != PromiseState::none) add("promise_check", text_of(check_json(check)));
     add("marks", text_of(marks_json(marks_of(row, check))));
-    add("result", json_text(row.result));
+    add("result", result_text(row.result));
   }
   return text += '}';
 }

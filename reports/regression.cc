@@ -19,8 +19,10 @@ namespace mgcompare {
 namespace {
 
 Spread over_before(const Spread& after, const Spread& before) {
-  if (after.count == 0 || before.count == 0 || !(before.least > 0)) return {};
-  const auto [low, high] = ratio_interval(after.values, before.values);
+  if (after.count == 0 || before.count == 0 || !(before.least > 0) || !(before.low > 0)) return {};
+  // A ratio of rows without a common seed has no values (see ratio()), but an interval.
+  const bool has_values = !after.values.empty() && !before.values.empty();
+  const auto [low, high] = has_values ? ratio_interval(after.values, before.values) : Interval{after.low / before.high, after.high / before.low};
   return {after.median / before.median, after.least / before.most, after.most / before.least,
           std::min(after.count, before.count), low, high, {}};
 }

@@ -112,7 +112,7 @@ pid_t parent_of(pid_t id) {
   return parent;
 }
 
-std::vector<pid_t> strays() {
+std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
@@ -120,8 +120,21 @@ std::vector<pid_t> strays() {
     pid_t id = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
     if (error != std::errc() || end != name.data() + name.size()) continue;
-    if (parent_of(id) == getpid() && !is_owned(id)) found.push_back(id);
+    if (parent_of(id) == getpid()) found.push_back(id);
   }
+  return found;
+}
+
+// What this process had before it started any: it may have taken the place of a shell by exec, with `> >(tee log)` for example.
+const std::vector<pid_t>& inherited() {
+  static const std::vector<pid_t> all = children();
+  return all;
+}
+
+std::vector<pid_t> strays() {
+  std::vector<pid_t> found = children();
+  const std::vector<pid_t>& others = inherited();
+  std::erase_if(found, [&](pid_t id) { return is_owned(id) || std::find(others.begin(), others.end(), id) != others.end(); });
   return found;
 }
 
@@ -233,7 +246,10 @@ void require_limits() {
   }
 }
 
-void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void adopt_orphans() {
+  inherited();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
 
 void sweep_orphans() {
   // Its own children become children of this process when one is killed: repeat until none is left.

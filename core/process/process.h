@@ -60,9 +60,10 @@ class Process {
 void open_standard_streams();
 // Throws Error if this process may have so few open files, or so small a stack, that it or a worker would fail without a message.
 void require_limits();
-// Makes this process the subreaper of the orphaned descendants of its children.
+// Makes this process the subreaper of the orphaned descendants of its children. Call it before the first child is started: those that
+// this process has at the first call are not its own, and are left alone.
 void adopt_orphans();
-// Kills and reaps every child of this process that no Process object owns, and their orphaned children.
+// Kills and reaps every other child of this process that no Process object owns, and their orphaned children.
 void sweep_orphans();
 
 }  // namespace mgcompare

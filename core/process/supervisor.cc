@@ -173,10 +173,13 @@ void Supervisor::on_exit(PendingRequest& request) {
   read_output();
   const std::optional<Ending> ending = worker_->wait(std::chrono::milliseconds(0));
   const std::string place = text_of(worker_->position().get());
+  const bool is_cut_off = worker_->position().is_cut_off();
   worker_.reset();
   sweep_orphans();
   if (request.reply) return;
-  if (ending->signal == 0) {
+  if (is_cut_off) {
+    request.reply = Reply{TrialStatus::crashed, fmt::format("the worker's connection to the program was closed: code in the worker closed descriptors that it had not opened ({})", place), nullptr};
+  } else if (ending->signal == 0) {
     request.reply = Reply{TrialStatus::crashed, fmt::format("the worker ended by itself ({}) {}", ending->text(), place), nullptr};
   } else if (ending->signal == SIGKILL && memory_ran_out()) {
     request.reply = Reply{TrialStatus::out_of_memory,

@@ -31,12 +31,6 @@
 namespace mgcompare {
 namespace {
 
-// The guardian kills what is left.
-[[noreturn]] void end_group() {
-  kill(0, SIGKILL);
-  _exit(EXIT_FAILURE);
-}
-
 class Channel : public RequestContext {
  public:
   Channel()
@@ -57,7 +51,7 @@ class Channel : public RequestContext {
   // A message over the limit becomes a failure of the request, with its size as the cause.
   void send(std::string_view kind, const nlohmann::json& body) {
     try {
-      if (!writer_.send(kind, body)) end_group();
+      if (!writer_.send(kind, body)) end();
     } catch (const Error& error) {
       send(to_string(TrialStatus::failed), fmt::format("the worker has {} (texts, metrics or settings of the plugin are too large)", error.what()));
     }
@@ -74,13 +68,20 @@ class Channel : public RequestContext {
   }
 
  private:
+  // The connection is closed: the runner has ended, or a plugin closed it. The guardian kills what is left of the group.
+  [[noreturn]] void end() {
+    position_->cut_off();
+    kill(0, SIGKILL);
+    _exit(EXIT_FAILURE);
+  }
+
   void read() {
     MessageReader reader;
     std::string bytes(64 << 10, '\0');
     for (;;) {
       const ssize_t count = recv(kChannelDescriptor, bytes.data(), bytes.size(), 0);
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) end_group();
+      if (count <= 0) end();
       reader.feed(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)));
       while (std::optional<Message> message = reader.next()) take(std::move(*message));
     }

@@ -31,9 +31,14 @@ class LivePosition {
   // A position that no writer can have set, from damaged memory, is read as `none`.
   Position get() const;
 
+  // The worker found its connection to the runner closed, and ends itself. Any number of threads.
+  void cut_off() { is_cut_off_.store(true, std::memory_order_relaxed); }
+  bool is_cut_off() const { return is_cut_off_.load(std::memory_order_relaxed); }
+
  private:
   std::atomic<std::uint64_t> packed_{0};  // from the highest bits: phase 8, epoch 24, step 32
-  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share it");
+  std::atomic<bool> is_cut_off_{false};
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free, "processes share it");
 };
 
 }  // namespace mgcompare

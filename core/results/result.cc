@@ -185,6 +185,8 @@ RankTimes& RankTimes::operator*=(double factor) {
   return *this;
 }
 
+bool has_figures(const Result& result) { return result.status == TrialStatus::done || result.samples > 0; }
+
 double total_seconds(const Result& result) {
   return result.seconds_setup + result.seconds_warm_up + result.seconds_training + result.seconds_evaluation + result.seconds_checkpoint;
 }

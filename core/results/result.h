@@ -140,6 +140,8 @@ struct Result {
   std::vector<std::string> notes;   // "batch norm is local: the promise is approximate", "oversubscribed"
 };
 
+// False for a trial that failed before it trained a sample, or whose figures were lost with its process: its zeros are no figures.
+bool has_figures(const Result& result);
 // Of all clocks of the trial.
 double total_seconds(const Result& result);
 // Of all shared objects.

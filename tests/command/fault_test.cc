@@ -86,6 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"normal exit", "step", "crashed", "ended by itself (exit code 0) in the warm-up, at batch ", 60, "cpu:1, cpu:2"},
                     Fault{"normal exit", "teardown", "crashed", "ended by itself (exit code 0) in teardown"},
                     Fault{"quick exit", "step", "crashed", "ended by itself (exit code 3) in the warm-up, at batch "},
+                    Fault{"close descriptors", "step", "crashed", "connection to the program was closed", 60},
                     Fault{"busy", "step", "timeout", "over the limit of 3 s", 3},
                     Fault{"blocked", "start", "timeout", "over the limit of 3 s", 3}),
     [](const auto& info) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <random>
@@ -28,8 +29,7 @@ std::string misbehaving(const std::string& options) {
                       "strategies: [serial, {misbehave: {" + options + "}}, replicated]\n");
 }
 
-// Trains for hours unless it is stopped.
-std::string endless() {
+std::string two_rows() {
   return small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, replicated]\n") ;
 }
 
@@ -37,7 +37,7 @@ class Interrupted : public Interruptions, public testing::WithParamInterface<std
 
 TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
   if (IsSkipped()) return;
-  Program program = place_.start({place_.write("long.yaml", endless()), "--set", "epochs=100000"});
+  Program program = place_.start({place_.write("long.yaml", two_rows()), "--set", "epochs=100000"});
   ASSERT_TRUE(program.says("3 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.signal(GetParam().first);
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
 
 // `timeout` signals the process and then its group. That is one interruption.
 TEST_F(Interruptions, SignalsAtTheSameMomentCountAsOne) {
-  Program program = place_.start({place_.write("long.yaml", endless()), "--set", "epochs=100000"});
+  Program program = place_.start({place_.write("long.yaml", two_rows()), "--set", "epochs=100000"});
   ASSERT_TRUE(program.says("3 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   for (int i = 0; i < 3; ++i) {
@@ -73,7 +73,7 @@ TEST_F(Interruptions, SignalsAtTheSameMomentCountAsOne) {
 
 // While devices are listed, strategies probed and data loaded: quickly, and with a true message.
 TEST_F(Interruptions, BeforeTheFirstTrialItIsSaidWhatWasLost) {
-  const std::string config = place_.write("long.yaml", endless());
+  const std::string config = place_.write("long.yaml", two_rows());
   for (const int milliseconds : {20, 100, 250, 500, 800}) {
     const std::string directory = "run" + std::to_string(milliseconds);
     Program program = place_.start({config, "--set", "epochs=100000", "-o", directory});
@@ -157,6 +157,17 @@ TEST_F(Interruptions, AKilledRunLosesNothingAndIsResumed) {
   EXPECT_NE(place_.run({config, "--resume"}).err.find("no trials left to run"), std::string::npos);
 }
 
+// A shell that the program takes the place of has started them, with `> >(tee log)` for example.
+TEST_F(Interruptions, ChildrenThatItDidNotStartAreLeftAlone) {
+  const Ended ended = place_.run_by_shell(R"(sleep 60 > /dev/null 2>&1 & echo $! > other; exec "$0" "$@")",
+                                          {place_.write("short.yaml", two_rows()), "-o", "short"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  pid_t other = 0;
+  std::ifstream(place_.folder() / "other") >> other;
+  ASSERT_GT(other, 0);
+  EXPECT_EQ(kill(other, SIGKILL), 0) << "it still runs";
+}
+
 TEST_F(Interruptions, AFolderIsOneRunsAtATime) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: start"));
   Program first = place_.start({config, "-o", "here", "--only", "strategy=misbehave"});
@@ -177,7 +188,7 @@ TEST_F(LongSignals, AtRandomMomentsEndInAPartialReport) {
   const std::uint32_t seed = std::random_device()();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  const std::string config = place_.write("long.yaml", endless());
+  const std::string config = place_.write("long.yaml", two_rows());
   for (int round = 0; round < 100 && !HasFailure(); ++round) {
     const std::string folder = "run" + std::to_string(round);
     const int number = std::array{SIGINT, SIGTERM, SIGHUP}[random() % 3];

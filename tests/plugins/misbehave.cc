@@ -132,7 +132,7 @@ class Misbehave : public Strategy {
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
                             {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "normal exit", "quick exit", "busy", "blocked", "grandchild",
-                             "grandchild and hang", "flood", "out of memory", "hog", "no files", "strand", "thread", "descriptors", "streams", "pause"})),
+                             "grandchild and hang", "flood", "out of memory", "hog", "no files", "strand", "thread", "descriptors", "close descriptors", "streams", "pause"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
         rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
@@ -180,6 +180,7 @@ class Misbehave : public Strategy {
     if (how_ == "exit") _exit(0);
     if (how_ == "normal exit") leave(0);
     if (how_ == "quick exit") std::quick_exit(3);
+    if (how_ == "close descriptors") close_range(STDERR_FILENO + 1, ~0U, 0);
     if (how_ == "busy") spin();
     if (how_.starts_with("grandchild")) leave_grandchild();
     if (how_ == "flood") flood();

@@ -122,6 +122,25 @@ TEST(Regression, ASlowerMachineIsNoRegression) {
   EXPECT_THAT(text, HasSubstr("speed-up before"));
 }
 
+// After --only, an interruption or a failed trial. The ratio to the baseline has no values then.
+TEST(Regression, ARowMayShareNoSeedWithItsBaseline) {
+  const auto with_seed = [](std::uint64_t seed) {
+    RunMaker maker;
+    maker.baseline(2, make_result(1000, 5, 0.98));
+    maker.add("together", 2, seed, make_result(1600, 5, 0.98));
+    return maker.run;
+  };
+  const mgcompare::Run apart = with_seed(1), common = with_seed(2);
+  for (const auto& [before, after] : {std::pair(&apart, &apart), std::pair(&apart, &common), std::pair(&common, &apart)}) {
+    const Comparison one = compare_rows(*before), other = compare_rows(*after);
+    const Regression regression = compare_runs(one, other);
+    ASSERT_EQ(regression.rows.size(), 2u);
+    EXPECT_NEAR(regression.rows[1].speed.own_ratio.median, 1, 1e-9);
+    EXPECT_NEAR(regression.rows[1].speed.own_ratio.low, 1, 1e-9);
+    EXPECT_NEAR(regression.rows[1].speed.own_ratio.high, 1, 1e-9);
+  }
+}
+
 TEST(Regression, ARowThatLosesMoreThanTheMachineIsWorse) {
   const Regression regression = compared(pair_of(1000, 1600), pair_of(500, 700));
   EXPECT_EQ(regression.rows[1].change, Change::worse);

@@ -279,6 +279,23 @@ TEST(Reports, SayWhatIsOddAboutTheData) {
   EXPECT_THAT(json, HasSubstr(remark));
 }
 
+TEST(Report, FiguresOfATrialThatHasNoneAreNotZeros) {
+  RunMaker maker;
+  maker.add("alone", 1, 1, make_result(1000, 8, 0.985));
+  Result failed;
+  failed.status = TrialStatus::out_of_memory;
+  failed.cause = "asked 9";
+  maker.add("together", 2, 1, failed);
+  const std::vector<std::string> lines = lines_of(csv_report(maker.run));
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_THAT(lines[2], AllOf(HasSubstr("out of memory,asked 9,,,,"), Not(HasSubstr(",0,0"))));
+  const nlohmann::json trials = nlohmann::json::parse(json_text(maker.run))["trials"];
+  EXPECT_TRUE(trials[1]["result"]["accuracy"].is_null());
+  EXPECT_TRUE(trials[1]["result"]["steps"].is_null());
+  EXPECT_EQ(trials[1]["result"]["status"], "out of memory");
+  EXPECT_GT(trials[0]["result"]["accuracy"], 0.9);
+}
+
 TEST(CsvReport, HasARowATrial) {
   mgcompare::Run run = three_by_three();
   run.rows[8].state = RowState::pending;
