@@ -42,6 +42,7 @@ struct Column {
   const char* name;
   std::function<std::string(const Row&, const PromiseCheck&)> text;
   bool of_result = true;
+  bool counts = false;              // 0 is a figure, also of a trial that has no others
 };
 
 const std::vector<Column>& columns() {
@@ -78,7 +79,7 @@ const std::vector<Column>& columns() {
       {"like", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.like); }},
       {"status", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.result.status)); }},
       {"cause", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.cause); }},
-      {"epochs", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.epochs.size()); }},
+      {"epochs", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.epochs.size()); }, true, true},
       {"accuracy", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy); }},
       {"accuracy_spread", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy_spread); }},
       {"test_loss", [](const Row& r, const PromiseCheck&) { return r.result.epochs.empty() ? "" : number(r.result.epochs.back().test_loss); }},
@@ -157,7 +158,7 @@ static void add_lines(const Run& run, double price, const std::string& before, s
       first = false;
       if (column.of_result && row.state != RowState::finished) continue;
       const std::string value = column.text(row, check);
-      if (!column.of_result || value != "0" || has_figures(row.result)) text += value;
+      if (!column.of_result || column.counts || value != "0" || has_figures(row.result)) text += value;
     }
     text += "," + costs_of(row, price) + data + "\r\n";
   }
