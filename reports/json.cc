@@ -54,7 +54,14 @@ Json marks_json(const std::vector<Mark>& marks) {
 
 // As it is stored, but without the zeros of a trial that has no figures.
 std::string result_text(const Result& result) {
-  if (has_figures(result)) return json_text(result);
+  if (has_figures(result)) {
+    std::string text = json_text(result);
+    // Of a target that was not reached. Parsing the text would take most of the time of a large report.
+    constexpr std::string_view kNone = "\"seconds_to_target\":0.0,";
+    if (const std::size_t at = result.seconds_to_target > 0 ? std::string::npos : text.find(kNone); at != std::string::npos)
+      text.replace(at, kNone.size(), "\"seconds_to_target\":null,");
+    return text;
+  }
   Json json = Json::parse(json_text(result));
   for (Json& value : json)
     if (value.is_number() && value == 0) value = nullptr;

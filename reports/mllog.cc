@@ -75,10 +75,12 @@ std::string mllog(const Run& run, const Row& row) {
     log.point("eval_accuracy", json_number(one.accuracy), number_of);
     log.end("eval_stop", number_of);
   }
-  Json how = {{"status", result.status == TrialStatus::done ? "success" : "aborted"}};
+  const bool is_done = result.status == TrialStatus::done, is_missed = config.target_accuracy > 0 && !(result.seconds_to_target > 0);
+  Json how = {{"status", is_done && !is_missed ? "success" : "aborted"}};
   if (!result.cause.empty()) how["cause"] = plain(result.cause);
+  else if (is_done && is_missed) how["cause"] = "the target accuracy was not reached";
   log.end("run_stop", how);
-  log.point("throughput", json_number(result.samples_per_second), {{"unit", "samples/s"}});
+  if (has_figures(result)) log.point("throughput", json_number(result.samples_per_second), {{"unit", "samples/s"}});
   return log.text();
 }
 

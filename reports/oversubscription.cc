@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "results/continuation.h"
+
 namespace mgcompare {
 namespace {
 
@@ -19,7 +21,7 @@ double number_in(const Run& run, std::string_view key) {
 }  // namespace
 
 std::optional<Oversubscription> oversubscription(const Run& run, const Cell& cell) {
-  const Oversubscription found{static_cast<double>(cell.trial().ranks()), number_in(run, "cpu cores"), number_in(run, "load before the run")};
+  const Oversubscription found{static_cast<double>(cell.trial().ranks()), number_in(run, "cpu cores"), number_in(run, kLoadBefore)};
   const bool is_over = cell.trial().device_kind == DeviceKind::cpu && found.cores > 0 &&
                        found.threads + std::max(0.0, found.load - kIdleLoad) > found.cores;
   return is_over ? std::optional(found) : std::nullopt;

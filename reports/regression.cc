@@ -14,6 +14,7 @@
 #include "reports/framework.h"
 #include "reports/markdown.h"
 #include "reports/text.h"
+#include "results/continuation.h"
 
 namespace mgcompare {
 namespace {
@@ -52,6 +53,14 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
       warnings.push_back(fmt::format("The runs differ in {}: {} and {}", key, one[key].empty() ? "nothing" : plain(one[key]),
                                      other[key].empty() ? "nothing" : plain(other[key])));
   }
+  std::map<std::string, std::string> variables = variables_of(before.info), later = variables_of(after.info);
+  std::set<std::string> names;
+  for (const auto* all : {&variables, &later})
+    for (const auto& [name, value] : *all) names.insert(name);
+  for (const std::string& name : names)
+    if (variables[name] != later[name])
+      warnings.push_back(fmt::format("The runs differ in the environment variable {}: {} and {}", plain(name), variables[name].empty() ? "not set" : plain(variables[name]),
+                                     later[name].empty() ? "not set" : plain(later[name])));
   for (const Run* run : {&before, &after})
     for (const std::string& taint : run->info.taints)
       warnings.push_back(fmt::format("The {} run is TAINTED: {}", run == &before ? "first" : "second", plain(taint)));

@@ -38,7 +38,7 @@ double exposed(const std::vector<ExchangeCall>& calls, std::size_t devices, cons
   double free = 0, join = 0;        // when the last exchange and what follows it end, and who waits for them
   for (const ExchangeCall& call : calls) {
     if (call.begin >= join) late = std::max(late, free - join);
-    free = std::max(call.begin + late, free) + cost.seconds(devices, call.bytes) + call.after;
+    free = std::max(call.begin + late, free) + cost.seconds(devices, {call.call, call.bytes, call.payload}) + call.after;
     join = call.join;
   }
   return calls.empty() ? 0 : std::max(late, free - join);
@@ -48,8 +48,8 @@ double exposed(const std::vector<ExchangeCall>& calls, std::size_t devices, cons
 double blocking(const Result& result, std::size_t devices, const ExchangeCost& cost) {
   double seconds = 0;
   for (const Sent& sent : result.placement.front().sent)
-    if (sent.over == kLinksBetweenDevices && sent.bytes > 0 && sent.calls > 0)
-      seconds += sent.calls * cost.seconds(devices, sent.bytes / sent.calls);
+    if (sent.over == kLinksBetweenDevices && sent.calls > 0 && (sent.bytes > 0 || sent.payload > 0))
+      seconds += sent.calls * cost.seconds(devices, {sent.payload > 0 ? sent.call : "", sent.bytes / sent.calls, sent.payload / sent.calls});
   return seconds;
 }
 
@@ -81,16 +81,40 @@ ExchangeCost::ExchangeCost(const Run& run, DeviceKind kind, const std::optional<
   if (link) return;
   const std::vector<ExchangeTime> times = bare_times(run, kind);
   for (const ExchangeTime& time : times) timed_[time.devices].push_back(time);
-  for (auto& [devices, some] : timed_)
-    std::sort(some.begin(), some.end(), [](const ExchangeTime& a, const ExchangeTime& b) { return a.bytes < b.bytes; });
+  for (const LinkMeasurements& links : run.info.links)
+    if (links.kind == to_string(kind) && links.problems.empty())
+      for (const CollectiveTime& time : links.others)
+        others_[time.call][time.devices].push_back({static_cast<double>(time.bytes), time.devices, time.seconds});
+  const auto sort = [](Times& by_devices) {
+    for (auto& [devices, some] : by_devices)
+      std::sort(some.begin(), some.end(), [](const ExchangeTime& a, const ExchangeTime& b) { return a.bytes < b.bytes; });
+  };
+  sort(timed_);
+  for (auto& [call, by_devices] : others_) sort(by_devices);
   if (!times.empty()) link_ = fit_link(times);
 }
 
-double ExchangeCost::seconds(std::size_t devices, double bytes) const {
+double ExchangeCost::all_reduce(std::size_t devices, double bytes) const {
   if (const auto timed = timed_.find(devices); timed != timed_.end()) return between(timed->second, bytes);
   if (!link_)
     throw Error("no exchange was timed, because the machine has one device or its links have problems; name a link: `mgcompare predict DIR --link latency=5us,bandwidth=20GB/s`");
   return link_->seconds(devices, bytes);
+}
+
+double ExchangeCost::untimed(std::size_t devices, const Exchanged& exchanged) const {
+  const bool is_whole = exchanged.call == "reduce" || exchanged.call == "broadcast";
+  const auto n = static_cast<double>(devices);
+  return all_reduce(devices, 2 * exchanged.payload * (is_whole ? 1 : (n - 1) / n)) / 2;
+}
+
+double ExchangeCost::seconds(std::size_t devices, const Exchanged& exchanged) const {
+  if (exchanged.call.empty() || exchanged.call == "all_reduce") return all_reduce(devices, exchanged.bytes);
+  const auto found = others_.find(exchanged.call);
+  if (found == others_.end() || found->second.empty()) return untimed(devices, exchanged);
+  const Times& by_devices = found->second;
+  if (const auto timed = by_devices.find(devices); timed != by_devices.end()) return between(timed->second, exchanged.payload);
+  const auto& [most, times] = *by_devices.rbegin();
+  return untimed(devices, exchanged) * between(times, exchanged.payload) / untimed(most, exchanged);
 }
 
 double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost) {

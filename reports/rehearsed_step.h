@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "reports/comparison.h"
@@ -21,18 +22,32 @@ Rehearsals rehearsals_of(const Comparison& comparison, const Cell& like);
 // One of that row that did not end as it should; null if there is none.
 const Row* failed_rehearsal(const Comparison& comparison, const Cell& like);
 
-// The time of an all-reduce between devices of one kind. Other exchanges are taken to be as fast as an all-reduce that sends as much.
+// What a rank exchanges in one call.
+struct Exchanged {
+  std::string call;                 // "all_reduce"; empty: not known, in results of older versions, and taken for an all-reduce
+  double bytes = 0;                 // sent by the rank
+  double payload = 0;               // bytes of the whole vector
+};
+
+// The time of exchanges between devices of one kind. A call that was not timed is taken to last half as long as an all-reduce in which a rank sends
+// twice what the busiest rank of the call sends or receives: an all-reduce is a reduce-scatter and an all-gather.
 class ExchangeCost {
  public:
-  // `link` replaces the all-reduces that were timed before the run.
+  // `link` replaces the calls that were timed before the run.
   ExchangeCost(const Run& run, DeviceKind kind, const std::optional<LinkModel>& link);
-  // Seconds of one in which a rank sends so many bytes. On as many devices as were timed, between the timed sizes; on others by a model that is
-  // fitted to all of them. Throws Error if none was timed and no link given.
-  double seconds(std::size_t devices, double bytes) const;
+  // On as many devices as were timed, between the timed sizes; on others by a model that is fitted to all all-reduces, and by what the call took
+  // in comparison with it on the most devices that were timed. Throws Error if none was timed and no link given.
+  double seconds(std::size_t devices, const Exchanged& exchanged) const;
   std::optional<LinkModel> link() const { return link_; }
 
  private:
-  std::map<std::size_t, std::vector<ExchangeTime>> timed_;  // by devices, ascending sizes
+  using Times = std::map<std::size_t, std::vector<ExchangeTime>>;  // by devices, ascending sizes
+  double all_reduce(std::size_t devices, double bytes) const;
+  // As one that was not timed.
+  double untimed(std::size_t devices, const Exchanged& exchanged) const;
+
+  Times timed_;                     // all-reduces, by the bytes that a rank sends
+  std::map<std::string, Times> others_;  // by call, and the bytes of the whole vector
   std::optional<LinkModel> link_;
 };
 

@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "process/message.h"
+#include "results/continuation.h"
 
 namespace mgcompare {
 namespace {
@@ -87,12 +88,16 @@ void add_processor(Environment& all) {
   all.emplace_back("cpu limit of the container", first_line("/sys/fs/cgroup/cpu.max"));
 }
 
+// What OpenMP, the libraries of the back ends and the frameworks read.
+constexpr std::string_view kPrefixes[] = {"OMP_",  "GOMP_", "KMP_",    "MKL_",    "OPENBLAS_", "DNNL_",    "ONEDNN_", "CUDA_", "CUBLAS_",
+                                          "CUDNN_", "NCCL_", "NVIDIA_", "TORCH", "PYTORCH_",  "XLA_", "JAX_",   "TF_"};
+
 void add_variables(Environment& all) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    bool is_listed = name == "CUDA_VISIBLE_DEVICES";
-    for (const std::string_view prefix : {"OMP_", "MKL_", "DNNL_", "NCCL_"}) is_listed |= name.starts_with(prefix);
+    bool is_listed = name == "LD_PRELOAD" || name == "GLIBC_TUNABLES";
+    for (const std::string_view prefix : kPrefixes) is_listed |= name.starts_with(prefix);
     if (is_listed) all.emplace_back(name, text.substr(std::min(text.size(), name.size() + 1)));
   }
 }
@@ -109,7 +114,7 @@ Environment capture_environment(const std::vector<PlatformSummary>& platforms) {
   all.emplace_back("libc", fmt::format("glibc {}", gnu_get_libc_version()));
   all.emplace_back("compiler", fmt::format("g++ {}", __VERSION__));
   double load[1] = {0};
-  if (getloadavg(load, 1) == 1) all.emplace_back("load before the run", fmt::format("{:.2f}", load[0]));
+  if (getloadavg(load, 1) == 1) all.emplace_back(kLoadBefore, fmt::format("{:.2f}", load[0]));
   for (const PlatformSummary& platform : platforms) {
     all.emplace_back(platform.kind + " devices", platform.problem.empty() ? fmt::format("{}", platform.devices.size())
                                                                           : platform.problem);

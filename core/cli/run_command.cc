@@ -207,15 +207,17 @@ std::size_t device_count(const Plan& plan, DeviceKind kind) {
 
 std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {
   std::map<DeviceKind, std::set<std::size_t>> groups;
+  std::set<DeviceKind> rehearsed;
   for (const Trial& trial : plan.trials) {
     if (!trial.unavailable.empty() || trial.hosts > 1) continue;
     // A rehearsal may have more devices than the machine.
     const std::size_t devices = trial.rehearsal ? std::min(trial.devices, device_count(plan, trial.device_kind)) : trial.devices;
     if (devices > 1) groups[trial.device_kind].insert(devices);
+    if (trial.rehearsal) rehearsed.insert(trial.device_kind);
   }
   std::vector<LinkMeasurements> found;
   for (const auto& [kind, counts] : groups) {
-    const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
+    const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true, rehearsed.contains(kind)};
     found.push_back(measure_links_in_worker(supervisor, kind, scope, [](const std::string&) {}));
   }
   return found;

@@ -71,7 +71,7 @@ void CudaTimeline::stamp(cudaStream_t stream, std::size_t slot) {
   check(cudaGetLastError(), kWhat);
 }
 
-void CudaTimeline::place(cudaStream_t stream, Phase phase, bool beside, double bytes) {
+void CudaTimeline::place(cudaStream_t stream, Phase phase, bool beside, const ExchangeSize& size) {
   if (!capturing_) {
     record(stream, events_.size());
   } else if (events_.size() == kMaxEvents) {
@@ -79,18 +79,18 @@ void CudaTimeline::place(cudaStream_t stream, Phase phase, bool beside, double b
   } else {
     stamp(stream, events_.size());
   }
-  events_.push_back({phase, beside, 0, bytes});
+  events_.push_back({phase, beside, 0, size});
   (beside ? exchange_phase_ : compute_phase_) = phase;
 }
 
-void CudaTimeline::mark(Phase phase, double bytes) noexcept {
+void CudaTimeline::mark(Phase phase, const ExchangeSize& size) noexcept {
   if (failure_ != nullptr) return;
   try {
     // While a backward pass calls `ready`, exchanges and updates run on the exchange stream, and the compute stream continues.
     if (device_.overlaps() && (phase == Phase::exchange || phase == Phase::optimizer))
-      return place(device_.exchange_stream(), phase, true, bytes);
+      return place(device_.exchange_stream(), phase, true, size);
     if (exchange_phase_ != Phase::outside) place(device_.handles().exchange, Phase::outside, true);
-    if (!device_.overlaps() || phase != compute_phase_) place(device_.compute_stream(), phase, false, bytes);
+    if (!device_.overlaps() || phase != compute_phase_) place(device_.compute_stream(), phase, false, size);
   } catch (...) {
     failure_ = std::current_exception();
   }

@@ -21,7 +21,7 @@ class CudaTimeline : public DeviceTimeline {
   ~CudaTimeline() override { close(); }
   void open(bool capturing) override;
   void close() noexcept override { device_.set_timeline(nullptr); }
-  void mark(Phase phase, double bytes = 0) noexcept override;
+  void mark(Phase phase, const ExchangeSize& size = {}) noexcept override;
   void end_round() override;
   std::vector<std::vector<PhaseEvent>> take() override;
   double seconds_a_mark() const override { return device_.gpu().seconds_a_mark; }
@@ -37,7 +37,7 @@ class CudaTimeline : public DeviceTimeline {
   void record(cudaStream_t stream, std::size_t slot);
   double seconds_at(cudaEvent_t event) const;
   void stamp(cudaStream_t stream, std::size_t slot);
-  void place(cudaStream_t stream, Phase phase, bool beside, double bytes = 0);
+  void place(cudaStream_t stream, Phase phase, bool beside, const ExchangeSize& size = {});
   Nanoseconds read(std::size_t slot);
   double measure_mark();
 

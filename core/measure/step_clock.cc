@@ -61,26 +61,26 @@ void StepClock::count_until(double now) {
   last_ = now;
 }
 
-void StepClock::go_to(Phase phase, const char* name, bool on_host, double bytes) {
+void StepClock::go_to(Phase phase, const char* name, bool on_host, const ExchangeSize& size) {
   if (is_open_ || keeps_spans_) count_until(now());
   phase_ = phase;
   name_ = name;
   on_host_ = on_host;
   if (timeline_ == nullptr) return;
-  mark_on_device(bytes);
+  mark_on_device(size);
   // Exclude the overhead of the mark from all phases.
   last_ = now();
 }
 
-void StepClock::mark_on_device(double bytes) {
+void StepClock::mark_on_device(const ExchangeSize& size) {
   mark_is_pending_ = phase_ == Phase::strategy;
   if (capturing_) {
-    if (!mark_is_pending_) timeline_->mark(phase_, bytes);
+    if (!mark_is_pending_) timeline_->mark(phase_, size);
     return;
   }
   const bool only_host = on_host_ || mark_is_pending_ || phase_ == Phase::waiting || phase_ == Phase::outside;
   if (only_host && device_is_idle_) return;
-  timeline_->mark(only_host ? Phase::outside : phase_, bytes);
+  timeline_->mark(only_host ? Phase::outside : phase_, size);
   device_is_idle_ = only_host;
 }
 
@@ -92,14 +92,14 @@ void StepClock::before_strategy_work() {
   clock->timeline_->mark(Phase::strategy);
 }
 
-StepClock::PhaseScope::PhaseScope(Phase phase, const char* name, bool on_host, double bytes) {
+StepClock::PhaseScope::PhaseScope(Phase phase, const char* name, bool on_host, const ExchangeSize& size) {
   StepClock* const clock = clock_of_thread;
   if (clock == nullptr || (clock->phase_ == phase && clock->name_ == name)) return;
   clock_ = clock;
   former_ = clock->phase_;
   former_name_ = clock->name_;
   former_on_host_ = clock->on_host_;
-  clock->go_to(phase, name, on_host, bytes);
+  clock->go_to(phase, name, on_host, size);
 }
 
 StepClock::PhaseScope::~PhaseScope() {

@@ -40,8 +40,8 @@ class StepClock {
   // The thread's rank is in this phase while the scope exists. Does nothing on a thread without a clock.
   class PhaseScope {
    public:
-    // `on_host`: the phase queues nothing on the device, so that it needs no marks there. `bytes`: what an exchange sends.
-    explicit PhaseScope(Phase phase, const char* name = nullptr, bool on_host = false, double bytes = 0);
+    // `on_host`: the phase queues nothing on the device, so that it needs no marks there. `size`: of an exchange.
+    explicit PhaseScope(Phase phase, const char* name = nullptr, bool on_host = false, const ExchangeSize& size = {});
     ~PhaseScope();
     PhaseScope(const PhaseScope&) = delete;
     PhaseScope& operator=(const PhaseScope&) = delete;
@@ -98,8 +98,8 @@ class StepClock {
 
  private:
   void count_until(double now);
-  void go_to(Phase phase, const char* name, bool on_host, double bytes = 0);
-  void mark_on_device(double bytes);
+  void go_to(Phase phase, const char* name, bool on_host, const ExchangeSize& size = {});
+  void mark_on_device(const ExchangeSize& size);
 
   double seconds_[kPhases] = {};
   Phase phase_ = Phase::outside;

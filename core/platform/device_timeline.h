@@ -16,7 +16,7 @@ struct PhaseEvent {
   Phase phase = Phase::outside;
   bool beside = false;              // in another stream, overlapping the main one
   double at = 0;                    // seconds; marks that are captured have another clock than the others
-  double bytes = 0;                 // of an exchange: what this rank sends
+  ExchangeSize size = {};           // of an exchange
 };
 
 class DeviceTimeline {
@@ -25,8 +25,8 @@ class DeviceTimeline {
   // Marks may be placed between these two calls. `capturing`: into a graph, whose replays repeat them.
   virtual void open(bool capturing) = 0;
   virtual void close() noexcept = 0;
-  // Work queued from here on belongs to this phase; `bytes`: what an exchange sends. take() reports errors.
-  virtual void mark(Phase phase, double bytes = 0) noexcept = 0;
+  // Work queued from here on belongs to this phase; `size`: of an exchange. take() reports errors.
+  virtual void mark(Phase phase, const ExchangeSize& size = {}) noexcept = 0;
   // Ends a round of marks. In a captured graph: each replay appends such a round, at most kRounds between two calls of take().
   static constexpr std::size_t kRounds = 16;
   virtual void end_round() = 0;

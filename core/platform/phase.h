@@ -15,6 +15,13 @@ enum class Phase {
   outside     // outside of step()
 };
 
+// What a call of Phase::exchange moves.
+struct ExchangeSize {
+  const char* call = nullptr;       // "all_reduce"; a string literal
+  double bytes = 0;                 // sent by this rank
+  double payload = 0;               // bytes of the whole vector, all parts of a gather or scatter together
+};
+
 inline constexpr int kPhases = static_cast<int>(Phase::outside) + 1;
 
 }  // namespace mgcompare

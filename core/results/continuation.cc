@@ -32,7 +32,31 @@ std::string changed_code(const RunInfo& before, const RunInfo& now) {
   return "";
 }
 
+// "DNNL_MAX_CPU_ISA=SSE41, which is not set now", the end of a sentence; empty if none has changed.
+std::string changed_variable(const RunInfo& before, const RunInfo& now) {
+  std::map<std::string, std::string> then = variables_of(before), current = variables_of(now);
+  for (const auto& [name, value] : then) {
+    if (!current.contains(name)) return fmt::format("{}={}, which is not set now", name, value);
+    if (current[name] != value) return fmt::format("{}={}, which is {} now", name, value, current[name]);
+  }
+  for (const auto& [name, value] : current)
+    if (!then.contains(name)) return fmt::format("no {}, which is {} now", name, value);
+  return "";
+}
+
 }  // namespace
+
+std::map<std::string, std::string> variables_of(const RunInfo& info) {
+  const auto is_variable = [](const std::string& name) {
+    return name.find('_') != std::string::npos &&
+           std::all_of(name.begin(), name.end(), [](char c) { return c == '_' || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); });
+  };
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, value] : info.environment)
+    if (is_variable(name) && name != "CUDA_VISIBLE_DEVICES" && name.find("_DEBUG") == std::string::npos && name.find("_VERBOSE") == std::string::npos)
+      variables[name] = value;
+  return variables;
+}
 
 std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {
   std::vector<std::string> keys = differing_keys(one.config_json, other_config);
@@ -60,6 +84,14 @@ void check_continues(const Run& run, const RunInfo& info, const std::vector<Tria
   }
   if (const std::string changed = run.rows.empty() ? "" : changed_code(run.info, info); !changed.empty()) {
     throw InUse(fmt::format("{}: the run was begun with {}: timings of two builds are not mixed; run in another directory", run.directory, changed));
+  }
+  const bool runs_more = std::any_of(plan.begin(), plan.end(), [&](const Trial& trial) {
+    const auto found = known.find(trial.number);
+    return found == known.end() || found->second->state != RowState::finished;
+  });
+  if (const std::string changed = run.rows.empty() || !runs_more ? "" : changed_variable(run.info, info); !changed.empty()) {
+    throw InUse(fmt::format("{}: the run was begun with {}: timings of two environments are not mixed; set the variable as it was, or run in another directory",
+                            run.directory, changed));
   }
   for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
     const std::string before = environment_value(run.info, key), now = environment_value(info, key);

@@ -18,7 +18,14 @@ inline bool is_damaged(const Row& row) { return row.state == RowState::finished 
 // nor does how hosts are started and watched.
 std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config);
 
-// Throws InUse unless the plan continues the run: same config, program, machine and trials; BadResults if the run cannot be continued; and
+// A captured fact: the load average when a session began.
+inline constexpr char kLoadBefore[] = "load before the run";
+
+// The environment variables among the facts that were captured, without those that change no timing: which GPUs are visible, as the devices
+// are compared, and what libraries print.
+std::map<std::string, std::string> variables_of(const RunInfo& info);
+
+// Throws InUse unless the plan continues the run: same config, program, machine, environment variables and trials; BadResults if the run cannot be continued; and
 // Error if memory does not suffice to find the devices of this machine. `known`: the run's rows, by the numbers of their trials.
 void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan, const std::map<int, const Row*>& known);
 

@@ -16,6 +16,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceFigures, device, intact, bytes_per_seco
                                    seconds_small_to_device, flops_per_second)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairLink, from, to, direct, intact, bytes_per_second, seconds_small)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AllReduceTime, devices, bytes, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CollectiveTime, call, devices, bytes, seconds)
 
 void to_json(nlohmann::json& json, const HostPairLink& link) {
   json = {{"from", link.from}, {"to", link.to}, {"intact", link.intact}, {"bytes_per_second", link.bytes_per_second}, {"seconds_small", link.seconds_small}};
@@ -144,6 +145,7 @@ void to_json(nlohmann::json& json, const LinkMeasurements& links) {
           {"devices", links.devices},
           {"pairs", links.pairs},
           {"all_reduces", links.all_reduces},
+          {"others", links.others},
           {"wrong_sums", links.wrong_sums},
           {"problems", links.problems}};
 }
@@ -154,6 +156,7 @@ void from_json(const nlohmann::json& json, LinkMeasurements& links) {
     json.at("devices").get_to(links.devices);
     json.at("pairs").get_to(links.pairs);
     json.at("all_reduces").get_to(links.all_reduces);
+    if (json.contains("others")) json.at("others").get_to(links.others);  // older versions measured none
     json.at("wrong_sums").get_to(links.wrong_sums);
     json.at("problems").get_to(links.problems);
   } catch (const nlohmann::json::exception& error) {

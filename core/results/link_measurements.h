@@ -15,6 +15,7 @@ struct DoctorScope {
   std::size_t devices = 0;          // the first N devices
   std::vector<std::size_t> groups;  // device counts for which an all-reduce is timed, ascending
   bool brief = false;               // before a run: smaller sizes, fewer repetitions, no matrix product
+  bool all_calls = false;           // not only all-reduces: every collective, for predictions
 };
 
 // One device and its host link. Host memory is page-locked for GPUs.
@@ -35,9 +36,18 @@ struct PairLink {
   double seconds_small = 0;  // of a copy of a few bytes, many of them queued
 };
 
-// A float32 all-reduce over the first `devices` devices, one rank per device.
+// A float32 all-reduce over the first `devices` devices, one rank per device. Where steps are captured, each begins behind a kernel, as
+// in a step: its time includes what passes between the two.
 struct AllReduceTime {
   std::size_t devices = 0, bytes = 0;
+  double seconds = 0;
+};
+
+// Another collective, where all ranks have the same part of the vector. Calls with a root have each rank as root in turn.
+struct CollectiveTime {
+  std::string call;                 // as Group names it
+  std::size_t devices = 0;
+  std::size_t bytes = 0;            // of the whole vector
   double seconds = 0;
 };
 
@@ -54,6 +64,7 @@ struct LinkMeasurements {
   std::vector<DeviceFigures> devices;
   std::vector<PairLink> pairs;  // every ordered pair
   std::vector<AllReduceTime> all_reduces;
+  std::vector<CollectiveTime> others;
   std::vector<std::size_t> wrong_sums;  // device counts whose all-reduce returned wrong sums
   std::vector<std::string> problems;    // sentences; any of them makes the results of a run doubtful
 };

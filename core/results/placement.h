@@ -23,6 +23,7 @@ struct Sent {
   std::string over;  // "the links between devices", "the host link"
   double calls = 0;  // mean per step
   double bytes = 0;  // mean per step, sent by this rank
+  double payload = 0;  // of a group call on one host: mean per step, bytes of the whole vectors; 0: not known, in results of older versions
 };
 
 struct RankPlacement {

@@ -46,8 +46,9 @@ void each_field(R& r, const F& f) {
     f("what", r.what), f("where", r.where), f("bytes", r.bytes), f("type", r.type);
   } else if constexpr (std::is_same_v<Plain, Sent>) {
     f("call", r.call), f("over", r.over), f("calls_per_step", r.calls), f("bytes_per_step", r.bytes);
+    f("payload_per_step", r.payload);
   } else if constexpr (std::is_same_v<Plain, ExchangeCall>) {
-    f("bytes", r.bytes), f("begin", r.begin), f("join", r.join), f("after", r.after);
+    f("bytes", r.bytes), f("begin", r.begin), f("join", r.join), f("after", r.after), f("call", r.call), f("payload", r.payload);
   } else if constexpr (std::is_same_v<Plain, RankPlacement>) {
     f("device", r.device), f("kept", r.kept), f("sent", r.sent), f("own_kernels", r.own_kernels);
   } else {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -31,10 +32,19 @@ void set(const Database& database, const std::string& key, const std::string& va
   database.run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", {key, value});
 }
 
-void write_environment(const Database& database, const RunInfo& info) {
+void write_environment(const Database& database, const std::vector<std::pair<std::string, std::string>>& environment) {
   database.run("DELETE FROM environment");
   std::int64_t position = 0;
-  for (const auto& [key, value] : info.environment) database.run("INSERT INTO environment VALUES (?, ?, ?)", {position++, key, value});
+  for (const auto& [key, value] : environment) database.run("INSERT INTO environment VALUES (?, ?, ?)", {position++, key, value});
+}
+
+// That of a session which continues a run. Of the load before the sessions the highest stays, since it makes all their figures doubtful.
+std::vector<std::pair<std::string, std::string>> continued(const RunInfo& before, const RunInfo& now) {
+  std::vector<std::pair<std::string, std::string>> all = now.environment;
+  for (auto& [key, value] : all)
+    for (const auto& [known, former] : before.environment)
+      if (key == kLoadBefore && known == kLoadBefore && std::atof(former.c_str()) > std::atof(value.c_str())) value = former;
+  return all;
 }
 
 }  // namespace
@@ -85,7 +95,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     set(session_->database(), "warnings", dump(Json(info.warnings)));
     set(session_->database(), "links", dump(Json(info.links)));
     set(session_->database(), "taints", dump(Json(info.taints)));
-    write_environment(session_->database(), info);
+    write_environment(session_->database(), info.environment);
     int position = 0;
     for (const Trial& trial : plan) {
       insert_trial(session_->database(), trial, position++);
@@ -178,13 +188,16 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
     // With the price of this session.
     set(session_->database(), "config_json", info.config_json);
     set(session_->database(), "config_yaml", info.config_yaml);
-    if (!info.builds.empty()) set(session_->database(), "builds", dump(Json(info.builds)));
-    set(session_->database(), "links", dump(Json(info.links)));
     // Earlier results stay doubtful after the machine has been repaired.
     for (const std::string& taint : info.taints)
       if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
     set(session_->database(), "taints", dump(Json(taints)));
-    write_environment(session_->database(), info);
+    // A session that trains nothing says nothing about the machine of the results.
+    if (session_->database().integer("SELECT count(*) FROM trial WHERE state <> 'finished'") > 0) {
+      if (!info.builds.empty()) set(session_->database(), "builds", dump(Json(info.builds)));
+      set(session_->database(), "links", dump(Json(info.links)));
+      write_environment(session_->database(), continued(run.info, info));
+    }
     seal_run(session_->database());
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint, info.data_remark);

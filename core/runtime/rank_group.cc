@@ -143,11 +143,11 @@ void CommContext::abort() {
   scheduler_->abort();
 }
 
-template <class Call> void RankGroup::move_data(Phase phase, const char* name, double bytes, Call call) {
+template <class Call> void RankGroup::move_data(Phase phase, const char* name, double bytes, double payload, Call call) {
   if (phase == Phase::exchange) expect_meeting(name);
   ++calls_;
-  StepClock::PhaseScope in(phase, name, false, bytes);
-  if (context_.is_on_one_host()) ledger_.add(name, bytes);
+  StepClock::PhaseScope in(phase, name, false, {name, bytes, payload});
+  if (context_.is_on_one_host()) ledger_.add(name, bytes, payload);
   in.began_with(Phase::waiting, call());
   if (!context_.is_on_one_host()) bytes = count_traffic(name);
   remainder_ += bytes;
@@ -205,52 +205,56 @@ void RankGroup::wait_until(const std::function<bool()>& predicate) {
 
 void RankGroup::all_reduce_raw(void* data, std::size_t n, Type type) {
   const double ranks = size();
-  move_data(Phase::exchange, "all_reduce", 2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
+  const auto all = static_cast<double>(n * size_of(type));
+  move_data(Phase::exchange, "all_reduce", 2 * (ranks - 1) / ranks * all, all,
             [&] { return size() == 1 ? 0.0 : context_.collectives_.all_reduce(rank(), data, n, type); });
 }
 
 void RankGroup::reduce_raw(void* data, std::size_t n, Type type, int root) {
   check("reduce", Counts(context_.ranks()), root);
-  move_data(Phase::exchange, "reduce", rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
+  const auto all = static_cast<double>(n * size_of(type));
+  move_data(Phase::exchange, "reduce", rank() == root ? 0.0 : all, all,
             [&] { return size() == 1 ? 0.0 : context_.collectives_.reduce(rank(), data, n, type, root); });
 }
 
 void RankGroup::broadcast_raw(void* data, std::size_t bytes, int root) {
   check("broadcast", Counts(context_.ranks()), root);
-  move_data(Phase::exchange, "broadcast", rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
+  const auto all = static_cast<double>(bytes);
+  move_data(Phase::exchange, "broadcast", rank() == root ? all * (size() - 1) : 0.0, all,
             [&] { return size() == 1 ? 0.0 : context_.collectives_.broadcast(rank(), data, bytes, root); });
 }
 
 void RankGroup::gather_raw(const void* mine, void* all, const Counts& bytes, int root) {
   check("gather", bytes, root);
-  move_data(Phase::exchange, "gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
+  move_data(Phase::exchange, "gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]), total(bytes),
             [&] { return context_.collectives_.gather(rank(), mine, all, bytes, root); });
 }
 
 void RankGroup::scatter_raw(const void* all, void* mine, const Counts& bytes, int root) {
   check("scatter", bytes, root);
-  move_data(Phase::exchange, "scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
+  move_data(Phase::exchange, "scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0, total(bytes),
             [&] { return context_.collectives_.scatter(rank(), all, mine, bytes, root); });
 }
 
 void RankGroup::all_gather_raw(const void* mine, void* all, const Counts& bytes) {
   check("all_gather", bytes);
   const double ranks = size();
-  move_data(Phase::exchange, "all_gather", (ranks - 1) / ranks * total(bytes),
+  move_data(Phase::exchange, "all_gather", (ranks - 1) / ranks * total(bytes), total(bytes),
             [&] { return context_.collectives_.all_gather(rank(), mine, all, bytes); });
 }
 
 void RankGroup::reduce_scatter_raw(const void* all, void* mine, const Counts& counts, Type type) {
   check("reduce_scatter", counts);
   const double ranks = size();
-  move_data(Phase::exchange, "reduce_scatter", (ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
+  const double payload = total(counts) * static_cast<double>(size_of(type));
+  move_data(Phase::exchange, "reduce_scatter", (ranks - 1) / ranks * payload, payload,
             [&] { return context_.collectives_.reduce_scatter(rank(), all, mine, counts, type); });
 }
 
 void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
   check("all_to_all", out_bytes);
   check("all_to_all", in_bytes);
-  move_data(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]),
+  move_data(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]), total(out_bytes),
             [&] { return context_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
 }
 

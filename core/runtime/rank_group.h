@@ -127,7 +127,7 @@ class RankGroup : public Group {
   // Adds what the last call sent to the ledgers and returns the bytes.
   double count_traffic(const char* name);
   // Makes a call that moves data and returns the seconds it waited. Counts its time for the phase and its bytes in the ledger.
-  template <class Call> void move_data(Phase phase, const char* name, double bytes, Call call);
+  template <class Call> void move_data(Phase phase, const char* name, double bytes, double payload, Call call);
   // The same for a window of rank `peer`.
   template <class Call> void access(const char* name, int peer, std::size_t bytes, Call call);
   // Elements in memory of the host, on their way to or from another one.

@@ -40,7 +40,7 @@ void add_sent(RankPlacement& place, const Rank& rank, const Trial& trial) {
   const std::string host_link = trial.device_kind == DeviceKind::cpu ? "the host's memory" : "the host link";
   for (const Ledger::Entry& entry : rank.group->ledger().entries())
     place.sent.push_back(
-        {std::string(entry.call), links, static_cast<double>(entry.calls) / steps, entry.bytes / steps});
+        {std::string(entry.call), links, static_cast<double>(entry.calls) / steps, entry.bytes / steps, entry.payload / steps});
   for (const Ledger::Entry& entry : rank.group->host_ledger().entries())
     place.sent.push_back(
         {std::string(entry.call), "the links between hosts", static_cast<double>(entry.calls) / steps, entry.bytes / steps});

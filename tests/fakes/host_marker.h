@@ -16,7 +16,7 @@ class HostTimeline : public DeviceTimeline {
   explicit HostTimeline(double lie = 0) : lie_(lie) {}
   void open(bool) override { is_open_ = true; }
   void close() noexcept override { is_open_ = false; }
-  void mark(Phase phase, double = 0) noexcept override {
+  void mark(Phase phase, const ExchangeSize& = {}) noexcept override {
     if (is_open_) marks_.push_back({phase, false, now()});
   }
   void end_round() override { rounds_.push_back(std::exchange(marks_, {})); }

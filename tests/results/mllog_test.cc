@@ -34,11 +34,22 @@ TEST(Mllog, TellsATrialInOrder) {
   EXPECT_EQ(last, 1714564810200);
 }
 
+TEST(Mllog, SaysThatATargetWasNotReached) {
+  RunMaker maker;
+  Row& row = maker.add("together", 2, 1, make_result(100, 0, 0.5));
+  row.config = std::make_shared<Config>(*row.config);
+  const_cast<Config&>(*row.config).target_accuracy = 0.9;
+  EXPECT_THAT(mllog(maker.run, row), testing::HasSubstr(R"({"status":"aborted","cause":"the target accuracy was not reached"})"));
+  row.result.seconds_to_target = 1;
+  EXPECT_THAT(mllog(maker.run, row), testing::HasSubstr(R"({"status":"success"})"));
+}
+
 TEST(Mllog, SaysThatATrialFailed) {
   RunMaker maker;
   maker.failed("together", 2, 1, "crashed", "SIGSEGV\nin step \"17\"");
   EXPECT_THAT(mllog(maker.run, maker.run.rows[0]),
               testing::HasSubstr(R"("metadata":{"status":"aborted","cause":"SIGSEGV in step \"17\""})"));
+  EXPECT_THAT(mllog(maker.run, maker.run.rows[0]), testing::Not(testing::HasSubstr("throughput")));
 }
 
 }  // namespace

@@ -201,9 +201,11 @@ TEST(Regression, NamesWhatDoesNotFit) {
   mgcompare::Run before = three_by_three(), after = run_of(1600);
   before.info.config_hash = "a";
   after.info.environment[0].second = "Another 1";
+  after.info.environment.emplace_back("DNNL_MAX_CPU_ISA", "SSE41");
   const Comparison one = compare_rows(before), other = compare_rows(after);
   const std::string text = regression_report(compare_runs(one, other), "one", "other");
   EXPECT_THAT(text, HasSubstr("The runs differ in cpu: Imaginary 9000 and Another 1"));
+  EXPECT_THAT(text, HasSubstr("The runs differ in the environment variable DNNL\\_MAX\\_CPU\\_ISA: not set and SSE41"));
   EXPECT_THAT(text, HasSubstr("different configs"));
   EXPECT_THAT(text, HasSubstr("## Only in the first run\n\n- alone on 1 CPU core, batch 128\n- apart"));
   EXPECT_THAT(text, HasSubstr("1 rows by samples/s: 0 better, 0 worse, 1 same, 0 undecided"));

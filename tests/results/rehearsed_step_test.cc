@@ -78,16 +78,40 @@ TEST(ExchangeCost, LiesBetweenTheTimedSizes) {
     links.all_reduces.push_back({2, static_cast<std::size_t>(bytes), seconds});
   run.info.links = {links};
   const ExchangeCost cost(run, DeviceKind::cpu, std::nullopt);
-  EXPECT_DOUBLE_EQ(cost.seconds(2, 10), 1e-3);
-  EXPECT_NEAR(cost.seconds(2, 10'000), 2e-3, 1e-9) << "half way by logarithms";
-  EXPECT_NEAR(cost.seconds(2, 300'000), 8e-3, 1e-9) << "at the bandwidth between the last two";
-  EXPECT_GT(cost.seconds(4, 100'000), cost.seconds(2, 100'000)) << "more messages";
+  EXPECT_DOUBLE_EQ(cost.seconds(2, {"", 10}), 1e-3);
+  EXPECT_NEAR(cost.seconds(2, {"", 10'000}), 2e-3, 1e-9) << "half way by logarithms";
+  EXPECT_NEAR(cost.seconds(2, {"", 300'000}), 8e-3, 1e-9) << "at the bandwidth between the last two";
+  EXPECT_GT(cost.seconds(4, {"", 100'000}), cost.seconds(2, {"", 100'000})) << "more messages";
+}
+
+TEST(ExchangeCost, OfAnotherCallIsItsOwnTime) {
+  mgcompare::Run run;
+  LinkMeasurements links;
+  links.kind = "cpu";
+  for (const std::size_t bytes : {1000, 100'000}) {
+    for (const std::size_t devices : {2, 4}) links.all_reduces.push_back({devices, bytes, 1e-3});
+    links.others.push_back({"reduce", 2, bytes, 5e-3});
+  }
+  run.info.links = {links};
+  const ExchangeCost cost(run, DeviceKind::cpu, std::nullopt);
+  EXPECT_DOUBLE_EQ(cost.seconds(2, {"reduce", 0, 5000}), 5e-3) << "the root sends nothing";
+  EXPECT_DOUBLE_EQ(cost.seconds(2, {"all_reduce", 5000, 5000}), 1e-3);
+  EXPECT_DOUBLE_EQ(cost.seconds(2, {"gather", 0, 5000}), 0.5e-3) << "not timed: half an all-reduce";
+  EXPECT_NEAR(cost.seconds(4, {"reduce", 0, 5000}), 5e-3, 1e-4) << "as on two devices, where an all-reduce on four takes as long as on two";
+}
+
+TEST(ExchangeCost, OfACallOverAGivenLinkIsHalfAnAllReduce) {
+  const ExchangeCost cost(mgcompare::Run(), DeviceKind::cpu, kLink);
+  // One message and all bytes; an all-reduce has two messages, and sends as much as a rank has.
+  EXPECT_DOUBLE_EQ(cost.seconds(2, {"broadcast", 1000, 1000}), kLatency + 1000 / kBandwidth);
+  EXPECT_DOUBLE_EQ(cost.seconds(2, {"all_gather", 500, 1000}), kLatency + 500 / kBandwidth);
+  EXPECT_DOUBLE_EQ(cost.seconds(2, {"all_reduce", 1000, 1000}), 2 * kLatency + 1000 / kBandwidth);
 }
 
 TEST(ExchangeCost, NeedsALinkOnAMachineWithOneDevice) {
   const ExchangeCost cost(mgcompare::Run(), DeviceKind::cuda, std::nullopt);
   try {
-    cost.seconds(2, 1000);
+    cost.seconds(2, {"", 1000});
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("--link"));

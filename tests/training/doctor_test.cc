@@ -66,13 +66,19 @@ class SpoiltPlatform : public Platform {
         std::this_thread::sleep_for(kSlowCopy);
       if (rank == spoiler_.from && peer == spoiler_.to) reinterpret_cast<char*>(to)[from.bytes() / 2] ^= 4;
     }
-    double reduce(int, void*, std::size_t, Type, int) override { return 0; }
-    double broadcast(int, void*, std::size_t, int) override { return 0; }
-    double gather(int, const void*, void*, const Counts&, int) override { return 0; }
-    double scatter(int, const void*, void*, const Counts&, int) override { return 0; }
-    double all_gather(int, const void*, void*, const Counts&) override { return 0; }
-    double reduce_scatter(int, const void*, void*, const Counts&, Type) override { return 0; }
-    double all_to_all(int, const void*, const Counts&, void*, const Counts&) override { return 0; }
+    double reduce(int rank, void* data, std::size_t count, Type type, int root) override { return sound_->reduce(rank, data, count, type, root); }
+    double broadcast(int rank, void* data, std::size_t bytes, int root) override { return sound_->broadcast(rank, data, bytes, root); }
+    double gather(int rank, const void* mine, void* all, const Counts& bytes, int root) override { return sound_->gather(rank, mine, all, bytes, root); }
+    double scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) override {
+      return sound_->scatter(rank, all, mine, bytes, root);
+    }
+    double all_gather(int rank, const void* mine, void* all, const Counts& bytes) override { return sound_->all_gather(rank, mine, all, bytes); }
+    double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) override {
+      return sound_->reduce_scatter(rank, all, mine, counts, type);
+    }
+    double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override {
+      return sound_->all_to_all(rank, out, out_bytes, in, in_bytes);
+    }
     void get(int, int, const float*, Vec) override {}
     void add(int, int, float*, ConstVec) override {}
     void abort() override { sound_->abort(); }
@@ -108,6 +114,22 @@ TEST(Doctor, FindsNothingWhereNothingIsWrong) {
   ASSERT_EQ(links.all_reduces.size(), 14u);
   EXPECT_EQ(links.all_reduces[6].bytes, 16u << 20);
   EXPECT_EQ(links.all_reduces[7].devices, 3u);
+}
+
+TEST(Doctor, TimesEveryCollectiveForPredictions) {
+  const LinkMeasurements links = measure_links(platform(DeviceKind::cpu), {1, {}, true, true}, [](const std::string&) {});
+  EXPECT_TRUE(links.others.empty()) << "one device exchanges nothing";
+  SpoiltPlatform platform({});
+  const LinkMeasurements two = measure_links(platform, {2, {2}, true, true}, [](const std::string&) {});
+  std::set<std::string> calls;
+  for (const CollectiveTime& time : two.others) {
+    calls.insert(time.call);
+    EXPECT_EQ(time.devices, 2u);
+    EXPECT_GT(time.seconds, 0) << time.call;
+  }
+  EXPECT_EQ(calls, (std::set<std::string>{"reduce", "broadcast", "gather", "scatter", "all_gather", "reduce_scatter", "all_to_all"}));
+  EXPECT_EQ(two.others.size(), 7u * two.all_reduces.size());
+  EXPECT_TRUE(examined({}).others.empty()) << "they take time, and only predictions need them";
 }
 
 TEST(Doctor, ASingleDeviceHasItsHostLinkAlone) {

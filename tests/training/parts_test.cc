@@ -146,7 +146,7 @@ class ClockedRecorder : public GraphRecorder {
 class ScriptedMarker : public HostTimeline {
  public:
   explicit ScriptedMarker(double scale, double share_of_compute = 0.75) : scale_(scale), compute_(share_of_compute) {}
-  void mark(Phase phase, double = 0) noexcept override {
+  void mark(Phase phase, const ExchangeSize& = {}) noexcept override {
     marks_.push_back({phase, false, at_});
     at_ += scale_ * kStep * (phase == Phase::compute ? compute_ : phase == Phase::optimizer ? 1 - compute_ : 0.0);
   }

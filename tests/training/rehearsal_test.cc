@@ -34,6 +34,27 @@ TEST(Rehearsal, TrainsTheShareOfOneRank) {
   ASSERT_EQ(result.placement.size(), 1u);
   ASSERT_FALSE(result.placement[0].sent.empty());
   EXPECT_EQ(result.placement[0].sent[0].over, kLinksBetweenDevices);
+  EXPECT_NEAR(result.placement[0].sent[0].payload, 4 * static_cast<double>(result.parameters), 4);
+}
+
+// The root of a gather sends nothing, but the gather takes time.
+TEST(Rehearsal, KnowsTheSizeOfWhatARootReceives) {
+  class Gathers : public Strategy {
+   public:
+    Traits traits() const override { return {}; }
+    void step(Replica& replica, Group& group, const Batch&) override {
+      if (all_.empty()) all_ = device_array<float>(replica.device(), 300), mine_ = device_array<float>(replica.device(), 100);
+      group.gather<float>(mine_.span(), all_.span(), 0);
+    }
+
+   private:
+    Array<float> all_, mine_;
+  };
+  const Result result = rehearse(rehearsal(3), [](Options&, const Facts&) { return std::make_unique<Gathers>(); }).result;
+  ASSERT_EQ(result.placement.at(0).sent.size(), 1u);
+  EXPECT_EQ(result.placement[0].sent[0].call, "gather");
+  EXPECT_EQ(result.placement[0].sent[0].bytes, 0);
+  EXPECT_EQ(result.placement[0].sent[0].payload, 1200);
 }
 
 TEST(Rehearsal, GivesStrategiesUsualNumbers) {
@@ -77,8 +98,8 @@ TEST(Rehearsal, RefusesWhatNeedsOtherRanks) {
   }), HasSubstr("in a rehearsal there are none"));
 }
 
-PhaseEvent own(Phase phase, double at, double bytes = 0) { return {phase, false, at, bytes}; }
-PhaseEvent beside(Phase phase, double at, double bytes = 0) { return {phase, true, at, bytes}; }
+PhaseEvent own(Phase phase, double at, double bytes = 0) { return {phase, false, at, {"reduce", bytes, 2 * bytes}}; }
+PhaseEvent beside(Phase phase, double at, double bytes = 0) { return {phase, true, at, {"all_reduce", bytes, bytes}}; }
 
 TEST(ExchangeCalls, BeginWithTheirDataAndAreNeededBehindThePass) {
   const std::vector<ExchangeCall> calls =
@@ -93,6 +114,9 @@ TEST(ExchangeCalls, BeginWithTheirDataAndAreNeededBehindThePass) {
   EXPECT_DOUBLE_EQ(calls[1].begin, 6);
   EXPECT_DOUBLE_EQ(calls[1].join, 8);
   EXPECT_DOUBLE_EQ(calls[1].after, 0);
+  EXPECT_EQ(calls[0].call, "all_reduce");
+  EXPECT_EQ(calls[2].call, "reduce");
+  EXPECT_DOUBLE_EQ(calls[2].payload, 14);
   EXPECT_DOUBLE_EQ(calls[2].begin, 9);
   EXPECT_DOUBLE_EQ(calls[2].join, 9) << "nothing overlaps it";
 }

@@ -127,7 +127,7 @@ class Listed : public DeviceTimeline {
  public:
   void open(bool) override { is_open = true; }
   void close() noexcept override { is_open = false; }
-  void mark(Phase phase, double = 0) noexcept override { phases.push_back(phase); }
+  void mark(Phase phase, const ExchangeSize& = {}) noexcept override { phases.push_back(phase); }
   void end_round() override {}
   std::vector<std::vector<PhaseEvent>> take() override { return {}; }
   double seconds_a_mark() const override { return 0; }
