@@ -326,7 +326,8 @@ class LinkMeasurement {
   template <class Call>
   double seconds_of_captured(std::size_t me, bool member, Call call) {
     const std::unique_ptr<GraphRecorder> recorder = member ? platform_.recorder(*devices_[me], 1) : nullptr;
-    if (member) call(0);                        // libraries may still allocate
+    // Libraries may still allocate, and connect to a root at its first call, which they cannot in a capture.
+    for (std::size_t k = 0; member && k < kCapturedCalls; ++k) call(k);
     devices_[me]->synchronize();
     barrier_.wait();
     std::size_t graph = 0;

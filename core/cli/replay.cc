@@ -12,12 +12,14 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "cli/environment.h"
 #include "cli/run_command.h"
 #include "discovery/plugin_checksum.h"
 #include "discovery/plugin_files.h"
 #include "mgcompare/error.h"
 #include "process/message.h"
 #include "process/signals.h"
+#include "results/continuation.h"
 
 namespace mgcompare {
 namespace {
@@ -95,12 +97,15 @@ std::string problem_of(const std::string& record, const Result& result) {
   return record + ", its record, is not as the trial wrote it: it was damaged or replaced";
 }
 
-std::string outcome_of(Supervisor& supervisor, const Trial& trial, const TrialFiles& files, const Row& row, bool& equal) {
+std::string outcome_of(Supervisor& supervisor, const Run& run, const Trial& trial, const TrialFiles& files, const Row& row, bool& equal) {
   const Result result = supervisor.run(trial, files, [](const Progress&) {});
   equal = result.status == TrialStatus::done && result.weights_hash == row.result.weights_hash;
   if (equal) return "the same weights, bit by bit";
-  return result.status == TrialStatus::done ? "other weights than in the run"
-                                            : fmt::format("{} ({})", result.cause, to_string(result.status));
+  if (result.status != TrialStatus::done) return fmt::format("{} ({})", result.cause, to_string(result.status));
+  RunInfo now;
+  now.environment = capture_environment({});
+  const std::string changed = changed_variable(run.info, now);
+  return "other weights than in the run" + (changed.empty() ? "" : ", which was begun with " + changed);
 }
 
 }  // namespace
@@ -121,7 +126,7 @@ int replay_run(const Command& command) {
     bool equal = false;
     std::string outcome = problem_of(files.record, row.result);
     if (outcome.empty()) outcome = plugins.choose(trial);
-    if (outcome.empty()) outcome = outcome_of(supervisor, trial, files, row, equal);
+    if (outcome.empty()) outcome = outcome_of(supervisor, run, trial, files, row, equal);
     ++replayed;
     same += equal ? 1 : 0;
     fmt::print("{:<8} {}, seed {}: {}\n", equal ? "ok" : "FAILED", plain(row_name(trial)), trial.seed, plain(outcome));

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -153,9 +154,8 @@ struct DefaultText {
 };
 
 std::string number_text(double value) {
-  return value == static_cast<double>(static_cast<long long>(value)) && value < 1e7
-             ? fmt::format("{}", static_cast<long long>(value))
-             : fmt::format("{:g}", value);
+  constexpr double kExact = 1e16;   // integers below it have all their digits
+  return std::abs(value) < kExact ? fmt::format("{}", value) : fmt::format("{:g}", value);
 }
 
 std::string range_text(const Key& key) {

@@ -32,18 +32,6 @@ std::string changed_code(const RunInfo& before, const RunInfo& now) {
   return "";
 }
 
-// "DNNL_MAX_CPU_ISA=SSE41, which is not set now", the end of a sentence; empty if none has changed.
-std::string changed_variable(const RunInfo& before, const RunInfo& now) {
-  std::map<std::string, std::string> then = variables_of(before), current = variables_of(now);
-  for (const auto& [name, value] : then) {
-    if (!current.contains(name)) return fmt::format("{}={}, which is not set now", name, value);
-    if (current[name] != value) return fmt::format("{}={}, which is {} now", name, value, current[name]);
-  }
-  for (const auto& [name, value] : current)
-    if (!then.contains(name)) return fmt::format("no {}, which is {} now", name, value);
-  return "";
-}
-
 }  // namespace
 
 std::map<std::string, std::string> variables_of(const RunInfo& info) {
@@ -56,6 +44,17 @@ std::map<std::string, std::string> variables_of(const RunInfo& info) {
     if (is_variable(name) && name != "CUDA_VISIBLE_DEVICES" && name.find("_DEBUG") == std::string::npos && name.find("_VERBOSE") == std::string::npos)
       variables[name] = value;
   return variables;
+}
+
+std::string changed_variable(const RunInfo& before, const RunInfo& now) {
+  std::map<std::string, std::string> then = variables_of(before), current = variables_of(now);
+  for (const auto& [name, value] : then) {
+    if (!current.contains(name)) return fmt::format("{}={}, which is not set now", name, value);
+    if (current[name] != value) return fmt::format("{}={}, which is {} now", name, value, current[name]);
+  }
+  for (const auto& [name, value] : current)
+    if (!then.contains(name)) return fmt::format("no {}, which is {} now", name, value);
+  return "";
 }
 
 std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {

@@ -25,6 +25,9 @@ inline constexpr char kLoadBefore[] = "load before the run";
 // are compared, and what libraries print.
 std::map<std::string, std::string> variables_of(const RunInfo& info);
 
+// The first of them that has changed since the run began, as "DNNL_MAX_CPU_ISA=SSE41, which is not set now"; empty if none has.
+std::string changed_variable(const RunInfo& before, const RunInfo& now);
+
 // Throws InUse unless the plan continues the run: same config, program, machine, environment variables and trials; BadResults if the run cannot be continued; and
 // Error if memory does not suffice to find the devices of this machine. `known`: the run's rows, by the numbers of their trials.
 void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan, const std::map<int, const Row*>& known);

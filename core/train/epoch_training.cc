@@ -70,6 +70,8 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.device->synchronize();
   clocks.done = now();
   rank.clock.close(clocks.done);
+  // Before settle(), in which the strategy might put them back.
+  rank.compare_settings();
   state_.enter(TrainingPhase::evaluation, number);
   state_.meet_hosts(number);
   clocks.end = now();

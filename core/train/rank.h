@@ -61,6 +61,11 @@ struct Rank {
   std::string changed_settings;     // by the strategy
   std::uint64_t settled_fingerprint = 0;  // of the settled weights
   bool was_moved = false;           // settle() changed the live weights in the last epoch
+
+  // Notes the settings of the calling thread, the rank's, that differ from those before there was a strategy.
+  void compare_settings() {
+    if (changed_settings.empty()) changed_settings = mgcompare::changed_settings(settings, thread_settings());
+  }
 };
 
 // The state of a rank that training changes, for checkpoints. The strategy saves and restores its own part.

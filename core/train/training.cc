@@ -68,7 +68,7 @@ class Training {
 
   void end(std::size_t rank) {
     Rank& own = state_.ranks[rank];
-    own.changed_settings = changed_settings(own.settings, thread_settings());
+    own.compare_settings();
     state_.wait_for_ranks(rank);
     state_.enter(TrainingPhase::teardown, rank);
     state_.check_traits(*state_.ranks[rank].strategy);

@@ -173,7 +173,7 @@ std::optional<Batch> WarmupPhase::last_batch(std::size_t rank) const {
 
 void WarmupPhase::make_step(std::size_t number, const Batch& batch) {
   Rank& rank = state_.ranks[number];
-  state_.mark(number, batch.step() + 1);
+  state_.mark(number, batch.whole().begin() / state_.facts.global_batch + 1);
   rank.replica->begin_step(batch);
   const StepClock::PhaseScope scope(Phase::strategy);
   rank.strategy->step(*rank.replica, *rank.group, batch);

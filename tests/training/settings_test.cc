@@ -163,8 +163,8 @@ void PrintTo(const Meddling& meddling, std::ostream* out) { *out << meddling.wha
 
 class SettingsOfRanks : public ::testing::TestWithParam<Meddling> {};
 
-TEST_P(SettingsOfRanks, AreComparedAtTheEnd) {
-  Trial trial = small_trial(2, "", {{"what", GetParam().what, false, {}}});
+void expect_found(const Meddling& meddling, bool puts_back) {
+  Trial trial = small_trial(2, "", {{"what", meddling.what, false, {}}, {"puts_back", puts_back ? "true" : "false", false, {}}});
   trial.strategy.name = trial.strategy.label = "meddler";
   trial.plugin_file = MGCOMPARE_BINARY_DIR "/lib/mgcompare/bad_plugins/strategy_meddler.so";
   // The strategy is also made on the thread that starts the ranks.
@@ -174,10 +174,14 @@ TEST_P(SettingsOfRanks, AreComparedAtTheEnd) {
     std::memset(&all, 0xff, sizeof all);
     sched_setaffinity(0, sizeof all, &all);
     const std::string changed = run(trial).result.changed_settings;
-    EXPECT_THAT(changed, HasSubstr(GetParam().says));
-    EXPECT_EQ(changed.empty(), std::string(GetParam().says).empty());
+    EXPECT_THAT(changed, HasSubstr(meddling.says));
+    EXPECT_EQ(changed.empty(), std::string(meddling.says).empty());
   }).join();
 }
+
+TEST_P(SettingsOfRanks, AreComparedAtTheEnd) { expect_found(GetParam(), false); }
+
+TEST_P(SettingsOfRanks, AreComparedBeforeTheModelIsAskedFor) { expect_found(GetParam(), true); }
 
 INSTANTIATE_TEST_SUITE_P(All, SettingsOfRanks,
                          ::testing::Values(Meddling{"nothing", ""}, Meddling{"rounding", "the rounding mode"},
