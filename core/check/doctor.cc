@@ -277,7 +277,8 @@ class LinkMeasurement {
       links_.wrong_sums.push_back(devices);
     const bool captured = group.recordable();
     const double kernel = captured ? seconds_of_captured(me, member, [&](std::size_t) { run_kernel(me); }) : 0;
-    for (const Call call : scope_.all_calls ? kCalls : std::vector<Call>{Call::all_reduce})
+    for (const Call call : scope_.all_calls ? kCalls : std::vector<Call>{Call::all_reduce}) {
+      if (me == 0 && call != Call::all_reduce) report_(name_of(call) + " over " + std::to_string(devices) + " devices");
       for (std::size_t bytes = kLeastSum; bytes <= effort_.max_sum_bytes; bytes *= 4) {
         const auto make = [&](std::size_t number) { exchange(call, me, devices, bytes, number % devices, group); };
         double seconds = 0;
@@ -293,6 +294,7 @@ class LinkMeasurement {
         if (call == Call::all_reduce) links_.all_reduces.push_back({devices, bytes, seconds});
         else links_.others.push_back({name_of(call), devices, bytes, seconds});
       }
+    }
   }
 
   void run_kernel(std::size_t me) {
@@ -325,7 +327,9 @@ class LinkMeasurement {
   // `call` gets the number of the call.
   template <class Call>
   double seconds_of_captured(std::size_t me, bool member, Call call) {
-    const std::unique_ptr<GraphRecorder> recorder = member ? platform_.recorder(*devices_[me], 1) : nullptr;
+    std::unique_ptr<GraphRecorder> recorder = member ? platform_.recorder(*devices_[me], 1) : nullptr;
+    // Making and destroying it allocates and frees memory of the host, which may wait for all devices: no rank may be in an exchange meanwhile.
+    barrier_.wait();
     // Libraries may still allocate, and connect to a root at its first call, which they cannot in a capture.
     for (std::size_t k = 0; member && k < kCapturedCalls; ++k) call(k);
     devices_[me]->synchronize();
@@ -340,6 +344,7 @@ class LinkMeasurement {
     const double seconds = seconds_of_sum(me, [&] {
       if (recorder != nullptr) recorder->repeat(graph);
     });
+    recorder.reset();
     barrier_.wait();
     return seconds / static_cast<double>(kCapturedCalls);
   }
