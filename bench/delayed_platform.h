@@ -127,7 +127,6 @@ class DelayedPlatform : public Platform {
   std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config, const std::vector<Part>& parts) override {
     return platform_.optimizer(device, config, parts);
   }
-  std::shared_ptr<float> gradient_memory(Device& device, std::size_t floats) override { return platform_.gradient_memory(device, floats); }
   std::unique_ptr<Feed> upload(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation, bool keep_on_host) override {
     return platform_.upload(device, spec, split, preparation, keep_on_host);
   }

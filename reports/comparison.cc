@@ -321,11 +321,15 @@ Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& 
   }
   const Spread paired = spread_of(std::move(ratios));
   if (paired.count > 0) return paired;
-  const Spread above = over(one, figure), below = over(other, figure);
-  if (above.count == 0 || below.count == 0 || !(below.least > 0)) return {};
-  const auto [low, high] = ratio_interval(above.values, below.values);
-  return {above.median / below.median, above.least / below.most, above.most / below.least,
-          std::min(above.count, below.count), low, high, {}};
+  return ratio(over(one, figure), over(other, figure));
+}
+
+Spread ratio(const Spread& one, const Spread& other) {
+  if (one.count == 0 || other.count == 0 || !(other.least > 0) || !(other.low > 0)) return {};
+  // A ratio of rows without a common seed has no values, but an interval.
+  const bool has_values = !one.values.empty() && !other.values.empty();
+  const auto [low, high] = has_values ? ratio_interval(one.values, other.values) : Interval{one.low / other.high, one.high / other.low};
+  return {one.median / other.median, one.least / other.most, one.most / other.least, std::min(one.count, other.count), low, high, {}};
 }
 
 Criterion criterion(const Comparison& comparison) {

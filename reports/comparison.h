@@ -112,5 +112,7 @@ Criterion criterion(const Comparison& comparison);
 
 // one / other, by seed if both have the seed.
 Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& other, double (*figure)(const Row&));
+// The same of two spreads, whose repeats are not paired. Empty if either is, or if the other reaches 0.
+Spread ratio(const Spread& one, const Spread& other);
 
 }  // namespace mgcompare

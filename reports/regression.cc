@@ -8,7 +8,6 @@
 
 #include <fmt/ranges.h>
 
-#include "reports/bootstrap.h"
 #include "reports/counterparts.h"
 #include "reports/findings.h"
 #include "reports/framework.h"
@@ -18,15 +17,6 @@
 
 namespace mgcompare {
 namespace {
-
-Spread over_before(const Spread& after, const Spread& before) {
-  if (after.count == 0 || before.count == 0 || !(before.least > 0) || !(before.low > 0)) return {};
-  // A ratio of rows without a common seed has no values (see ratio()), but an interval.
-  const bool has_values = !after.values.empty() && !before.values.empty();
-  const auto [low, high] = has_values ? ratio_interval(after.values, before.values) : Interval{after.low / before.high, after.high / before.low};
-  return {after.median / before.median, after.least / before.most, after.most / before.least,
-          std::min(after.count, before.count), low, high, {}};
-}
 
 Change change_of(Order order, const Spread& ratio, bool more_is_better) {
   const bool enough = ratio.count >= kDecisiveRepeats;
@@ -103,8 +93,8 @@ class Changes {
 
 FigureChange figure_change(const Spread& before, const Spread& after, Spread own_before, Spread own_after) {
   FigureChange change;
-  change.ratio = over_before(after, before);
-  change.own_ratio = over_before(own_after, own_before);
+  change.ratio = ratio(after, before);
+  change.own_ratio = ratio(own_after, own_before);
   change.own_before = std::move(own_before);
   change.own_after = std::move(own_after);
   return change;

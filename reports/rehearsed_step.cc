@@ -104,7 +104,7 @@ double ExchangeCost::all_reduce(std::size_t devices, double bytes) const {
 double ExchangeCost::untimed(std::size_t devices, const Exchanged& exchanged) const {
   const bool is_whole = exchanged.call == "reduce" || exchanged.call == "broadcast";
   const auto n = static_cast<double>(devices);
-  return all_reduce(devices, 2 * exchanged.payload * (is_whole ? 1 : (n - 1) / n)) / 2;
+  return all_reduce(devices, exchanged.payload * (is_whole ? 1 : (n - 1) / n));
 }
 
 double ExchangeCost::seconds(std::size_t devices, const Exchanged& exchanged) const {

@@ -29,8 +29,8 @@ struct Exchanged {
   double payload = 0;               // bytes of the whole vector
 };
 
-// The time of exchanges between devices of one kind. A call that was not timed is taken to last half as long as an all-reduce in which a rank sends
-// twice what the busiest rank of the call sends or receives: an all-reduce is a reduce-scatter and an all-gather.
+// The time of exchanges between devices of one kind. A call that was not timed is taken to last as long as an all-reduce in which a rank sends
+// what the busiest rank of the call sends or receives.
 class ExchangeCost {
  public:
   // `link` replaces the calls that were timed before the run.

@@ -1,4 +1,3 @@
-#include "plan/listed_batch.h"
 #include "reports/repetition.h"
 
 #include <fmt/format.h>
@@ -6,9 +5,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "plan/listed_batch.h"
 #include "plan/plan.h"
 
 namespace mgcompare {
+
 Repetition repetition_of(const Run& run) {
   // Bracket runs cannot be selected by --only.
   const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& one) { return one.trial.is_repeat(); });

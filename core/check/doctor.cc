@@ -19,20 +19,9 @@ constexpr std::size_t kSmallBytes = 4, kLeastSum = 4096;
 constexpr std::size_t kTail = 52;  // bytes beyond whole pages, so that partial pages are checked too
 constexpr std::size_t kMatrix = 1024;
 constexpr std::size_t kMaxCalls = 1u << 16;
+constexpr std::string_view kAllReduce = "all_reduce";
 constexpr std::size_t kCapturedCalls = 16;
-constexpr std::size_t kKernel = 128;  // rows of a matrix product before each captured call
-constexpr double kLeastShare = 0.1;    // of a captured call and the kernel before it; a busy moment may make the kernel seem longer than both
 constexpr int kRepeatedMeasurements = 2;
-
-// The collectives of Group.
-enum class Call { all_reduce, reduce, broadcast, gather, scatter, all_gather, reduce_scatter, all_to_all };
-const std::vector<Call> kCalls = {Call::all_reduce, Call::reduce,     Call::broadcast,      Call::gather,
-                                  Call::scatter,    Call::all_gather, Call::reduce_scatter, Call::all_to_all};
-
-std::string name_of(Call call) {
-  constexpr const char* kNames[] = {"all_reduce", "reduce", "broadcast", "gather", "scatter", "all_gather", "reduce_scatter", "all_to_all"};
-  return kNames[static_cast<std::size_t>(call)];
-}
 
 struct Effort {
   std::size_t copy_bytes, check_bytes, max_sum_bytes;
@@ -75,9 +64,7 @@ class LinkMeasurement {
  private:
   // Allocated before the first exchange and freed after the last: allocation may wait for exchanges.
   struct Memory {
-    std::shared_ptr<float> sums;   // for collectives: the whole vector
-    Array<float> parts;            // and this rank's part
-    Array<float> kernel;           // for the product before a captured call
+    Array<float> sums, parts;      // for collectives: the whole vector, and this rank's part
     Array<std::uint32_t> out, in;  // for copies between devices
     Array<std::uint32_t> host;
     Array<float> a, b, c;  // for arithmetic
@@ -100,7 +87,6 @@ class LinkMeasurement {
     repeat_suspects(me, everyone);
     for (const std::size_t devices : scope_.groups) {
       if (devices < 2 || devices > scope_.devices) continue;
-      if (me == 0) report_("all-reduce over " + std::to_string(devices) + " devices");
       measure_sums(me, devices, devices == scope_.devices ? everyone : *connect(me, devices));
     }
   }
@@ -109,9 +95,8 @@ class LinkMeasurement {
     Device& device = *devices_[me];
     Memory& memory = memories_[me];
     const std::size_t words = (std::max(effort_.copy_bytes, effort_.check_bytes) + kTail) / sizeof(std::uint32_t);
-    memory.sums = platform_.gradient_memory(device, effort_.max_sum_bytes / sizeof(float));
+    memory.sums = device_array<float>(device, effort_.max_sum_bytes / sizeof(float));
     memory.parts = device_array<float>(device, effort_.max_sum_bytes / sizeof(float));
-    memory.kernel = device_array<float>(device, 3 * kKernel * kKernel);
     memory.out = device_array<std::uint32_t>(device, words);
     memory.in = device_array<std::uint32_t>(device, words);
     memory.host = host_array<std::uint32_t>(device, std::max(words, effort_.check_bytes / sizeof(float)));
@@ -275,52 +260,41 @@ class LinkMeasurement {
     if (me == 0 && std::find(good_.begin(), good_.begin() + static_cast<std::ptrdiff_t>(devices), 0) !=
                        good_.begin() + static_cast<std::ptrdiff_t>(devices))
       links_.wrong_sums.push_back(devices);
-    const bool captured = group.recordable();
-    const double kernel = captured ? seconds_of_captured(me, member, [&](std::size_t) { run_kernel(me); }) : 0;
-    for (const Call call : scope_.all_calls ? kCalls : std::vector<Call>{Call::all_reduce}) {
-      if (me == 0 && call != Call::all_reduce) report_(name_of(call) + " over " + std::to_string(devices) + " devices");
+    for (const std::string& call : scope_.calls) {
+      // Captured, only all-reduces are known not to wait for ever where the root changes from call to call.
+      if (group.recordable() && call != kAllReduce) continue;
+      if (me == 0) report_(call + " over " + std::to_string(devices) + " devices");
       for (std::size_t bytes = kLeastSum; bytes <= effort_.max_sum_bytes; bytes *= 4) {
         const auto make = [&](std::size_t number) { exchange(call, me, devices, bytes, number % devices, group); };
-        double seconds = 0;
-        if (captured) {
-          seconds = seconds_of_captured(me, member, [&](std::size_t number) { run_kernel(me), make(number); });
-          seconds = std::max(seconds - kernel, kLeastShare * seconds);
-        } else {
-          seconds = seconds_of_sum(me, [&, number = std::size_t{0}]() mutable {
-            if (member) make(number++);
-          });
-        }
+        const double seconds = group.recordable() ? seconds_of_captured(me, member, make)
+                                                  : seconds_of_sum(me, [&, number = std::size_t{0}]() mutable {
+                                                      if (member) make(number++);
+                                                    });
         if (me != 0) continue;
-        if (call == Call::all_reduce) links_.all_reduces.push_back({devices, bytes, seconds});
-        else links_.others.push_back({name_of(call), devices, bytes, seconds});
+        if (call == kAllReduce) links_.all_reduces.push_back({devices, bytes, seconds});
+        else links_.others.push_back({call, devices, bytes, seconds});
       }
     }
   }
 
-  void run_kernel(std::size_t me) {
-    float* const matrices = memories_[me].kernel.data();
-    devices_[me]->matmul({matrices, matrices + kKernel * kKernel, matrices + 2 * kKernel * kKernel, kKernel, kKernel, kKernel});
-  }
-
   // Moves a vector of so many bytes, of which each rank has the same part.
-  void exchange(Call call, std::size_t me, std::size_t devices, std::size_t bytes, std::size_t root, Collectives& group) {
-    float* const all = memories_[me].sums.get();
+  void exchange(const std::string& call, std::size_t me, std::size_t devices, std::size_t bytes, std::size_t root, Collectives& group) {
+    float* const all = memories_[me].sums.data();
     float* const mine = memories_[me].parts.data();
     const std::size_t floats = bytes / sizeof(float);
     Counts counts(devices, floats / devices), sizes = counts;
     for (std::size_t& size : sizes) size *= sizeof(float);
     // In an all_to_all a rank has a vector of this size, and sends a part of it to each other one.
     const int rank = static_cast<int>(me), from = static_cast<int>(root);
-    switch (call) {
-      case Call::all_reduce: group.all_reduce(rank, all, floats, Type::float32); break;
-      case Call::reduce: group.reduce(rank, all, floats, Type::float32, from); break;
-      case Call::broadcast: group.broadcast(rank, all, bytes, from); break;
-      case Call::gather: group.gather(rank, mine, all, sizes, from); break;
-      case Call::scatter: group.scatter(rank, all, mine, sizes, from); break;
-      case Call::all_gather: group.all_gather(rank, mine, all, sizes); break;
-      case Call::reduce_scatter: group.reduce_scatter(rank, all, mine, counts, Type::float32); break;
-      case Call::all_to_all: group.all_to_all(rank, all, sizes, mine, sizes); break;
-    }
+    if (call == kAllReduce) group.all_reduce(rank, all, floats, Type::float32);
+    else if (call == "reduce") group.reduce(rank, all, floats, Type::float32, from);
+    else if (call == "broadcast") group.broadcast(rank, all, bytes, from);
+    else if (call == "gather") group.gather(rank, mine, all, sizes, from);
+    else if (call == "scatter") group.scatter(rank, all, mine, sizes, from);
+    else if (call == "all_gather") group.all_gather(rank, mine, all, sizes);
+    else if (call == "reduce_scatter") group.reduce_scatter(rank, all, mine, counts, Type::float32);
+    else if (call == "all_to_all") group.all_to_all(rank, all, sizes, mine, sizes);
+    else throw Error("there is no collective " + call);
   }
 
   // Seconds of a call in a captured sequence of them, as in captured steps: where the host issues each call, small ones take as long as it does.
@@ -381,11 +355,11 @@ class LinkMeasurement {
     const std::size_t count = effort_.check_bytes / sizeof(float);
     // Sums of small integers are exact in any order.
     for (std::size_t i = 0; i < count; ++i) host[i] = static_cast<float>((me + 1) * (i % 251));
-    device.copy_to_device(memory.sums.get(), host, effort_.check_bytes);
-    group.all_reduce(static_cast<int>(me), memory.sums.get(), count, Type::float32);
-    device.copy_to_host(host, memory.sums.get(), effort_.check_bytes);
+    device.copy_to_device(memory.sums.data(), host, effort_.check_bytes);
+    group.all_reduce(static_cast<int>(me), memory.sums.data(), count, Type::float32);
+    device.copy_to_host(host, memory.sums.data(), effort_.check_bytes);
     // Repeated sums would overflow a float. Sums of zeros do not.
-    device.zero(memory.sums.get(), effort_.check_bytes);
+    device.zero(memory.sums.data(), effort_.check_bytes);
     device.synchronize();
     for (std::size_t i = 0; i < count; ++i)
       if (host[i] != static_cast<float>(devices * (devices + 1) / 2 * (i % 251))) return false;

@@ -4,14 +4,13 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/rank_threads.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -91,36 +90,14 @@ class JoinedTransport : public Transport {
 
 void on_joined_hosts(std::size_t count, const std::function<void(const HostSpan&)>& body) {
   Wires wires;
-  std::vector<std::exception_ptr> errors(count);
-  std::vector<std::thread> threads;
-  const auto start = [&](std::size_t host) {
-    threads.emplace_back([&, host] {
-      JoinedTransport transport(wires, host, count);
-      try {
+  run_ranks(
+      count,
+      [&](int number) {
+        const auto host = static_cast<std::size_t>(number);
+        JoinedTransport transport(wires, host, count);
         body(HostSpan{&transport, count, host});
-      } catch (...) {
-        errors[host] = std::current_exception();
-        wires.abort();
-      }
-    });
-  };
-  try {
-    while (threads.size() < count) start(threads.size());
-  } catch (...) {
-    errors[threads.size()] = std::current_exception();
-    wires.abort();
-  }
-  for (std::thread& thread : threads) thread.join();
-  std::exception_ptr aborted;
-  for (const std::exception_ptr& error : errors) {
-    if (!error) continue;
-    try {
-      std::rethrow_exception(error);
-    } catch (const Aborted&) {
-      aborted = error;
-    }
-  }
-  if (aborted) std::rethrow_exception(aborted);
+      },
+      [&] { wires.abort(); });
 }
 
 }  // namespace mgcompare

@@ -132,10 +132,6 @@ class CudaPlatform : public Platform {
                                        const std::vector<Part>& parts) override {
     return make_optimizer(static_cast<CudaDevice&>(device), config, parts);
   }
-  std::shared_ptr<float> gradient_memory(Device& device, std::size_t floats) override {
-    const auto memory = std::make_shared<WindowMemory>(static_cast<CudaDevice&>(device), floats);
-    return {memory, memory->span().data()};
-  }
   std::unique_ptr<Feed> upload(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation,
                                bool keep_on_host) override {
     return std::make_unique<CudaFeed>(static_cast<CudaDevice&>(device), spec, split, preparation, keep_on_host);

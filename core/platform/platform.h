@@ -124,12 +124,6 @@ class Platform {
   virtual std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) = 0;
   virtual std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
                                                const std::vector<Part>& parts) = 0;
-  // Zeroed device memory like that of a network's gradient, which may be exchanged in a faster way than other memory. Allocate it before
-  // connect(); the device must outlive it. Throws OutOfMemory.
-  virtual std::shared_ptr<float> gradient_memory(Device& device, std::size_t floats) {
-    const auto memory = std::make_shared<Array<float>>(device, floats);
-    return {memory, memory->data()};
-  }
   // Makes a split of samples of the form `spec` readable for networks of this device. It need not outlive the call.
   virtual std::unique_ptr<Feed> upload(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation,
                                        bool keep_on_host) = 0;

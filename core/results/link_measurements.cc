@@ -65,6 +65,11 @@ std::vector<Slow> slow_devices(const LinkMeasurements& links, double part, doubl
 
 }  // namespace
 
+const std::vector<std::string>& timed_calls() {
+  static const std::vector<std::string> names = {"all_reduce", "reduce", "broadcast", "gather", "scatter", "all_gather", "reduce_scatter", "all_to_all"};
+  return names;
+}
+
 DoctorScope whole_scope(std::size_t devices) {
   DoctorScope scope{std::min(devices, kMostDevices), {}, false};
   for (std::size_t count = 2; count < scope.devices; count *= 2) scope.groups.push_back(count);

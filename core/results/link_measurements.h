@@ -15,7 +15,7 @@ struct DoctorScope {
   std::size_t devices = 0;          // the first N devices
   std::vector<std::size_t> groups;  // device counts for which an all-reduce is timed, ascending
   bool brief = false;               // before a run: smaller sizes, fewer repetitions, no matrix product
-  bool all_calls = false;           // not only all-reduces: every collective, for predictions
+  std::vector<std::string> calls = {"all_reduce"};  // collectives that are timed, by their names in Group; predictions need all of them
 };
 
 // One device and its host link. Host memory is page-locked for GPUs.
@@ -36,14 +36,14 @@ struct PairLink {
   double seconds_small = 0;  // of a copy of a few bytes, many of them queued
 };
 
-// A float32 all-reduce over the first `devices` devices, one rank per device. Where steps are captured, each begins behind a kernel, as
-// in a step: its time includes what passes between the two.
+// A float32 all-reduce over the first `devices` devices, one rank per device.
 struct AllReduceTime {
   std::size_t devices = 0, bytes = 0;
   double seconds = 0;
 };
 
-// Another collective, where all ranks have the same part of the vector. Calls with a root have each rank as root in turn.
+// Another collective, where all ranks have the same part of the vector. Calls with a root have each rank as root in turn. Not timed on
+// devices whose steps are captured.
 struct CollectiveTime {
   std::string call;                 // as Group names it
   std::size_t devices = 0;
@@ -68,6 +68,9 @@ struct LinkMeasurements {
   std::vector<std::size_t> wrong_sums;  // device counts whose all-reduce returned wrong sums
   std::vector<std::string> problems;    // sentences; any of them makes the results of a run doubtful
 };
+
+// The names of all collectives that can be timed.
+const std::vector<std::string>& timed_calls();
 
 // What `doctor` measures of a machine with so many devices of a kind: at most 16 of them, because the number of pairs grows with the square.
 DoctorScope whole_scope(std::size_t devices);

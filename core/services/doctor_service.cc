@@ -23,7 +23,7 @@ nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context)
   scope.devices = body.at("devices").get<std::size_t>();
   scope.groups = body.at("groups").get<std::vector<std::size_t>>();
   scope.brief = body.at("brief").get<bool>();
-  scope.all_calls = body.at("all_calls").get<bool>();
+  scope.calls = body.at("calls").get<std::vector<std::string>>();
   return measure_links(platform(device_kind(body.at("kind").get<std::string>())), scope, [&](const std::string& what) {
     context.note({{"step", what}});
   });
@@ -97,7 +97,7 @@ LinkMeasurements measure_links_in_worker(Supervisor& supervisor, DeviceKind kind
   };
   const Reply reply = supervisor.ask(
       "links",
-      {{"kind", to_string(kind)}, {"devices", scope.devices}, {"groups", scope.groups}, {"brief", scope.brief}, {"all_calls", scope.all_calls}},
+      {{"kind", to_string(kind)}, {"devices", scope.devices}, {"groups", scope.groups}, {"brief", scope.brief}, {"calls", scope.calls}},
       kStepSeconds, {{}, on_note});
   if (reply.answered()) return reply.body.get<LinkMeasurements>();
   LinkMeasurements links;
