@@ -29,8 +29,8 @@ struct Exchanged {
   double payload = 0;               // bytes of the whole vector
 };
 
-// The time of exchanges between devices of one kind. A call that was not timed is taken to last as long as an all-reduce in which a rank sends
-// what the busiest rank of the call sends or receives.
+// The time of exchanges between devices of one kind. A call that was not timed is taken to last as long as an all-reduce in which a rank
+// sends the whole vector, for a reduction or broadcast, or (n - 1) / n of it, for the others.
 class ExchangeCost {
  public:
   // `link` replaces the calls that were timed before the run.

@@ -5,8 +5,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -89,16 +91,23 @@ void add_processor(Environment& all) {
 }
 
 // What OpenMP, the libraries of the back ends and the frameworks read.
-constexpr std::string_view kPrefixes[] = {"OMP_",  "GOMP_", "KMP_",    "MKL_",    "OPENBLAS_", "DNNL_",    "ONEDNN_", "CUDA_", "CUBLAS_",
-                                          "CUDNN_", "NCCL_", "NVIDIA_", "TORCH", "PYTORCH_",  "XLA_", "JAX_",   "TF_"};
+constexpr std::string_view kPrefixes[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "DNNL_", "ONEDNN_", "MALLOC_", "CUDA_", "CUBLAS", "CUDNN_", "NCCL_", "TORCH", "PYTORCH_", "XLA_", "JAX_"};
+constexpr std::string_view kNames[] = {"LD_PRELOAD", "GLIBC_TUNABLES", "NVIDIA_TF32_OVERRIDE"};
+// Reports are passed on.
+constexpr std::string_view kSecrets[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"};
+
+bool is_recorded(std::string_view name) {
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  if (std::any_of(std::begin(kSecrets), std::end(kSecrets), has)) return false;
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+         std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
 
 void add_variables(Environment& all) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    bool is_listed = name == "LD_PRELOAD" || name == "GLIBC_TUNABLES";
-    for (const std::string_view prefix : kPrefixes) is_listed |= name.starts_with(prefix);
-    if (is_listed) all.emplace_back(name, text.substr(std::min(text.size(), name.size() + 1)));
+    if (is_recorded(name)) all.emplace_back(name, text.substr(std::min(text.size(), name.size() + 1)));
   }
 }
 

@@ -102,8 +102,11 @@ std::string outcome_of(Supervisor& supervisor, const Run& run, const Trial& tria
   equal = result.status == TrialStatus::done && result.weights_hash == row.result.weights_hash;
   if (equal) return "the same weights, bit by bit";
   if (result.status != TrialStatus::done) return fmt::format("{} ({})", result.cause, to_string(result.status));
-  RunInfo now;
-  now.environment = capture_environment({});
+  static const RunInfo now = [] {
+    RunInfo info;
+    info.environment = capture_environment({});
+    return info;
+  }();
   const std::string changed = changed_variable(run.info, now);
   return "other weights than in the run" + (changed.empty() ? "" : ", which was begun with " + changed);
 }

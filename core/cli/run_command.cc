@@ -19,6 +19,7 @@
 #include "discovery/plugin_checksum.h"
 #include "process/message.h"
 #include "process/signals.h"
+#include "results/continuation.h"
 #include "services/doctor_service.h"
 
 namespace mgcompare {
@@ -236,6 +237,8 @@ void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, c
   info.data_fingerprint = data.fingerprint;
   info.data_remark = data.remark;
   if (command.resume && !results.empty()) {
+    // Its further blocks are in no plan yet.
+    if (command.until_decided) check_variables(results.read(), info);
     for (const std::string& note : results.resume(info, plan.trials, !command.only.empty())) print_stderr("{}\n", note);
   } else {
     results.begin(info, plan.trials);

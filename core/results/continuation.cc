@@ -1,6 +1,7 @@
 #include "results/continuation.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -39,10 +40,14 @@ std::map<std::string, std::string> variables_of(const RunInfo& info) {
     return name.find('_') != std::string::npos &&
            std::all_of(name.begin(), name.end(), [](char c) { return c == '_' || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); });
   };
+  const auto changes_nothing = [](std::string_view name) {
+    static const std::set<std::string_view> kNames = {"CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS",
+                                                      "OMP_DISPLAY_ENV", "KMP_SETTINGS", "TORCH_HOME", "TORCH_LOGS"};
+    return kNames.contains(name) || name.ends_with("_VERBOSE") || name.starts_with("CUDA_CACHE_") || name.starts_with("CUDNN_LOG");
+  };
   std::map<std::string, std::string> variables;
   for (const auto& [name, value] : info.environment)
-    if (is_variable(name) && name != "CUDA_VISIBLE_DEVICES" && name.find("_DEBUG") == std::string::npos && name.find("_VERBOSE") == std::string::npos)
-      variables[name] = value;
+    if (is_variable(name) && !changes_nothing(name)) variables[name] = value;
   return variables;
 }
 
@@ -66,6 +71,12 @@ std::vector<std::string> differing_settings(const RunInfo& one, const std::strin
   return keys;
 }
 
+void check_variables(const Run& run, const RunInfo& info) {
+  if (const std::string changed = run.rows.empty() ? "" : changed_variable(run.info, info); !changed.empty())
+    throw InUse(fmt::format("{}: the run was begun with {}: timings of two environments are not mixed; set the variable as it was, or run in another directory",
+                            run.directory, changed));
+}
+
 void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
                             const std::map<int, const Row*>& known) {
   if (run.info.config_json.empty())
@@ -83,14 +94,6 @@ void check_continues(const Run& run, const RunInfo& info, const std::vector<Tria
   }
   if (const std::string changed = run.rows.empty() ? "" : changed_code(run.info, info); !changed.empty()) {
     throw InUse(fmt::format("{}: the run was begun with {}: timings of two builds are not mixed; run in another directory", run.directory, changed));
-  }
-  const bool runs_more = std::any_of(plan.begin(), plan.end(), [&](const Trial& trial) {
-    const auto found = known.find(trial.number);
-    return found == known.end() || found->second->state != RowState::finished;
-  });
-  if (const std::string changed = run.rows.empty() || !runs_more ? "" : changed_variable(run.info, info); !changed.empty()) {
-    throw InUse(fmt::format("{}: the run was begun with {}: timings of two environments are not mixed; set the variable as it was, or run in another directory",
-                            run.directory, changed));
   }
   for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
     const std::string before = environment_value(run.info, key), now = environment_value(info, key);

@@ -41,9 +41,10 @@ void write_environment(const Database& database, const std::vector<std::pair<std
 // That of a session which continues a run. Of the load before the sessions the highest stays, since it makes all their figures doubtful.
 std::vector<std::pair<std::string, std::string>> continued(const RunInfo& before, const RunInfo& now) {
   std::vector<std::pair<std::string, std::string>> all = now.environment;
-  for (auto& [key, value] : all)
-    for (const auto& [known, former] : before.environment)
-      if (key == kLoadBefore && known == kLoadBefore && std::atof(former.c_str()) > std::atof(value.c_str())) value = former;
+  const auto is_load = [](const auto& fact) { return fact.first == kLoadBefore; };
+  const auto former = std::find_if(before.environment.begin(), before.environment.end(), is_load);
+  const auto load = std::find_if(all.begin(), all.end(), is_load);
+  if (former != before.environment.end() && load != all.end() && std::atof(former->second.c_str()) > std::atof(load->second.c_str())) load->second = former->second;
   return all;
 }
 
@@ -119,6 +120,27 @@ static std::string change_since(const Row& row, const Trial& trial) {
   return "";
 }
 
+// Whether a trial that ended like this runs again when its run is resumed.
+static bool is_repeated(TrialStatus status, bool retry_failed) {
+  switch (status) {
+    case TrialStatus::interrupted:
+    case TrialStatus::damaged: return true;
+    case TrialStatus::failed:
+    case TrialStatus::crashed:
+    case TrialStatus::timeout:
+    case TrialStatus::device_lost: return retry_failed;
+    default: return false;
+  }
+}
+
+// Whether a session that continues the run trains this trial.
+static bool runs_now(const std::map<int, const Row*>& known, const Trial& trial) {
+  const auto found = known.find(trial.number);
+  if (found == known.end()) return true;
+  const Row& row = *found->second;
+  return row.state != RowState::finished || is_damaged(row) || is_repeated(row.result.status, true) || !change_since(row, trial).empty();
+}
+
 // Adapts the rows to the plan. Rows that do not fit their checksums are replaced, also if they changed since `run` was read. Returns the
 // number of finished trials that run again, by the name of their plugin and change_since().
 static std::map<std::pair<std::string, std::string>, int> continue_rows(const Database& database, const Run& run, const std::vector<Trial>& plan,
@@ -170,6 +192,9 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;
   check_continues(run, info, plan, known);
+  // A session that trains nothing says nothing about the machine of the results.
+  const bool trains = std::any_of(plan.begin(), plan.end(), [&](const Trial& trial) { return runs_now(known, trial); });
+  if (trains) check_variables(run, info);
   for (const Trial& trial : plan) session_->planned().insert(trial.number);
   session_->builds() = info.builds;
   std::vector<std::string> notes;
@@ -192,8 +217,7 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
     for (const std::string& taint : info.taints)
       if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
     set(session_->database(), "taints", dump(Json(taints)));
-    // A session that trains nothing says nothing about the machine of the results.
-    if (session_->database().integer("SELECT count(*) FROM trial WHERE state <> 'finished'") > 0) {
+    if (trains) {
       if (!info.builds.empty()) set(session_->database(), "builds", dump(Json(info.builds)));
       set(session_->database(), "links", dump(Json(info.links)));
       write_environment(session_->database(), continued(run.info, info));
@@ -233,19 +257,6 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
     set(session_->database(), "taints", dump(Json(info.taints)));
     seal_run(session_->database());
   });
-}
-
-// Whether a trial that ended like this runs again when its run is resumed.
-static bool is_repeated(TrialStatus status, bool retry_failed) {
-  switch (status) {
-    case TrialStatus::interrupted:
-    case TrialStatus::damaged: return true;
-    case TrialStatus::failed:
-    case TrialStatus::crashed:
-    case TrialStatus::timeout:
-    case TrialStatus::device_lost: return retry_failed;
-    default: return false;
-  }
 }
 
 std::vector<int> ResultsStore::unfinished(bool retry_failed) const {

@@ -254,7 +254,7 @@ void RankGroup::reduce_scatter_raw(const void* all, void* mine, const Counts& co
 void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
   check("all_to_all", out_bytes);
   check("all_to_all", in_bytes);
-  move_data(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]), total(out_bytes),
+  move_data(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]), std::max(total(out_bytes), total(in_bytes)),
             [&] { return context_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
 }
 

@@ -70,12 +70,12 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.device->synchronize();
   clocks.done = now();
   rank.clock.close(clocks.done);
-  // Before settle(), in which the strategy might put them back.
-  if (!state_.free_pace) rank.compare_settings();
   state_.enter(TrainingPhase::evaluation, number);
   state_.meet_hosts(number);
   clocks.end = now();
   others_.end(number);
+  // Before settle(), in which the strategy might put them back.
+  rank.compare_settings();
   const bool sampled = take_breakdown(rank);
   state_.wait_for_ranks(number);
   if (sampled) rank.step_times = split_exchanges(breakdowns()).at(number);
@@ -193,7 +193,7 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
     step(number, Batch({epoch, draw.index, draw.begin, draw.size, 0, 1, batches_.rate_at(epoch, draw.begin)}, state_.spec.sample_shape));
   }
   if (!rank.host_sees_all()) rank.clock.take();  // discard: device_times() accounts for the steps
-  rank.compare_settings();          // as before settle()
+  rank.compare_settings();          // before rest(), in which the strategy might put them back
   {
     const StepClock::PhaseScope in(Phase::strategy);
     rank.strategy->rest(*rank.replica, *rank.group);

@@ -100,10 +100,12 @@ TEST(ExchangeCost, OfAnotherCallIsItsOwnTime) {
   EXPECT_NEAR(cost.seconds(4, {"reduce", 0, 5000}), 5e-3, 1e-4) << "as on two devices, where an all-reduce on four takes as long as on two";
 }
 
-TEST(ExchangeCost, OfACallOverAGivenLinkIsThatOfItsBusiestRank) {
+TEST(ExchangeCost, OfACallOverAGivenLinkFollowsFromItsVector) {
   const ExchangeCost cost(mgcompare::Run(), DeviceKind::cpu, kLink);
   EXPECT_DOUBLE_EQ(cost.seconds(2, {"broadcast", 0, 1000}), 2 * kLatency + 1000 / kBandwidth) << "a rank that only receives";
   EXPECT_DOUBLE_EQ(cost.seconds(2, {"all_gather", 500, 1000}), 2 * kLatency + 500 / kBandwidth);
+  EXPECT_DOUBLE_EQ(cost.seconds(4, {"broadcast", 3000, 1000}), 6 * kLatency + 1000 / kBandwidth);
+  EXPECT_DOUBLE_EQ(cost.seconds(4, {"scatter", 750, 1000}), 6 * kLatency + 750 / kBandwidth);
   EXPECT_DOUBLE_EQ(cost.seconds(2, {"all_reduce", 1000, 1000}), 2 * kLatency + 1000 / kBandwidth);
 }
 

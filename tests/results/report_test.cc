@@ -296,6 +296,15 @@ TEST(Report, FiguresOfATrialThatHasNoneAreNotZeros) {
   EXPECT_GT(trials[0]["result"]["accuracy"], 0.9);
 }
 
+TEST(Report, ATargetThatWasNotReachedHasNoTime) {
+  RunMaker maker;
+  maker.add("alone", 1, 1, make_result(1000, 0, 0.5));
+  maker.add("alone", 1, 2, make_result(1000, 8, 0.985));
+  const nlohmann::json trials = nlohmann::json::parse(json_text(maker.run))["trials"];
+  EXPECT_TRUE(trials[0]["result"]["seconds_to_target"].is_null());
+  EXPECT_EQ(trials[1]["result"]["seconds_to_target"], 8);
+}
+
 TEST(CsvReport, HasARowATrial) {
   mgcompare::Run run = three_by_three();
   run.rows[8].state = RowState::pending;

@@ -270,9 +270,21 @@ TEST(Results, NeverMixEnvironments) {
   other = first;
   other.environment.emplace_back("ONEDNN_MAX_CPU_ISA", "SSE41");
   EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("no ONEDNN_MAX_CPU_ISA, which is SSE41 now")));
-  other = first;
-  other.environment[1].second = "1", other.environment[2].second = "WARN";
-  results.resume(other, plan());
+  RunInfo alike = first;
+  alike.environment[1].second = "1", alike.environment[2].second = "WARN";
+  results.resume(alike, plan());
+  // Trials that failed run again.
+  for (const Trial& trial : plan()) {
+    results.start(trial);
+    Result result = make_result(100, 1, 0.9);
+    if (trial.number == plan()[0].number) result.status = TrialStatus::crashed;
+    results.add(trial, result);
+  }
+  EXPECT_THROW(results.resume(other, plan()), InUse);
+  std::vector<Trial> rest = plan();
+  rest.erase(rest.begin());
+  results.resume(other, rest, true);
+  EXPECT_EQ(read_run(folder.path()).info.environment, alike.environment) << "nothing of that part is left to train";
 }
 
 TEST(Results, KeepTheHighestLoadBeforeASessionThatTrained) {
