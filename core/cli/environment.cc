@@ -90,8 +90,8 @@ void add_processor(Environment& all) {
   all.emplace_back("cpu limit of the container", first_line("/sys/fs/cgroup/cpu.max"));
 }
 
-// What OpenMP, the libraries of the back ends and the frameworks read.
-constexpr std::string_view kPrefixes[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "DNNL_", "ONEDNN_", "MALLOC_", "CUDA_", "CUBLAS", "CUDNN_", "NCCL_", "TORCH", "PYTORCH_", "XLA_", "JAX_"};
+// What OpenMP, the C library and the libraries of the back ends read.
+constexpr std::string_view kPrefixes[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "DNNL_", "ONEDNN_", "MALLOC_", "CUDA_", "CUBLAS", "CUDNN_", "NCCL_"};
 constexpr std::string_view kNames[] = {"LD_PRELOAD", "GLIBC_TUNABLES", "NVIDIA_TF32_OVERRIDE"};
 // Reports are passed on.
 constexpr std::string_view kSecrets[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"};

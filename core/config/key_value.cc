@@ -154,8 +154,10 @@ struct DefaultText {
 };
 
 std::string number_text(double value) {
-  constexpr double kExact = 1e16;   // integers below it have all their digits
-  return std::abs(value) < kExact ? fmt::format("{}", value) : fmt::format("{:g}", value);
+  if (value == static_cast<double>(static_cast<long long>(value)) && value < 1e7) return fmt::format("{}", static_cast<long long>(value));
+  // All digits where six are not enough.
+  const std::string text = fmt::format("{:g}", value);
+  return std::stod(text) == value ? text : fmt::format("{}", value);
 }
 
 std::string range_text(const Key& key) {

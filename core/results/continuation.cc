@@ -42,7 +42,7 @@ std::map<std::string, std::string> variables_of(const RunInfo& info) {
   };
   const auto changes_nothing = [](std::string_view name) {
     static const std::set<std::string_view> kNames = {"CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS",
-                                                      "OMP_DISPLAY_ENV", "KMP_SETTINGS", "TORCH_HOME", "TORCH_LOGS"};
+                                                      "OMP_DISPLAY_ENV", "KMP_SETTINGS"};
     return kNames.contains(name) || name.ends_with("_VERBOSE") || name.starts_with("CUDA_CACHE_") || name.starts_with("CUDNN_LOG");
   };
   std::map<std::string, std::string> variables;

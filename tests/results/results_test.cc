@@ -13,7 +13,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "results/continuation.h"
 #include "results/sqlite.h"
 #include "results/runs.h"
 
@@ -253,60 +252,6 @@ TEST(Results, NeverMixBuildsOrLibraries) {
   EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("the run was begun with NCCL 2.27.3, and this is 2.28.0")));
   results.resume(first, plan());
   EXPECT_EQ(results.builds(), first.builds);
-}
-
-// An instruction set that oneDNN may not use makes one half of a run slower.
-TEST(Results, NeverMixEnvironments) {
-  const Folder folder;
-  RunInfo first = info_with();
-  first.environment = {{"CUDA", "13.0"}, {"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_DEBUG", "INFO"}, {"OMP_NUM_THREADS", "1"}};
-  ResultsStore(folder.path()).begin(first, plan());
-  ResultsStore results(folder.path());
-  RunInfo other = first;
-  other.environment[3].second = "2";
-  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("the run was begun with OMP_NUM_THREADS=1, which is 2 now")));
-  other.environment.pop_back();
-  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("OMP_NUM_THREADS=1, which is not set now")));
-  other = first;
-  other.environment.emplace_back("ONEDNN_MAX_CPU_ISA", "SSE41");
-  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("no ONEDNN_MAX_CPU_ISA, which is SSE41 now")));
-  RunInfo alike = first;
-  alike.environment[1].second = "1", alike.environment[2].second = "WARN";
-  results.resume(alike, plan());
-  // Trials that failed run again.
-  for (const Trial& trial : plan()) {
-    results.start(trial);
-    Result result = make_result(100, 1, 0.9);
-    if (trial.number == plan()[0].number) result.status = TrialStatus::crashed;
-    results.add(trial, result);
-  }
-  EXPECT_THROW(results.resume(other, plan()), InUse);
-  std::vector<Trial> rest = plan();
-  rest.erase(rest.begin());
-  results.resume(other, rest, true);
-  EXPECT_EQ(read_run(folder.path()).info.environment, alike.environment) << "nothing of that part is left to train";
-}
-
-TEST(Results, KeepTheHighestLoadBeforeASessionThatTrained) {
-  const Folder folder;
-  const auto with_load = [](const char* load) {
-    RunInfo info = info_with();
-    info.environment = {{"cpu", "same"}, {kLoadBefore, load}};
-    return info;
-  };
-  const auto stored = [&] { return read_run(folder.path()).info.environment.back().second; };
-  ResultsStore results(folder.path());
-  results.begin(with_load("3.10"), plan());
-  results.resume(with_load("0.20"), plan());
-  EXPECT_EQ(stored(), "3.10");
-  results.resume(with_load("12.00"), plan());
-  EXPECT_EQ(stored(), "12.00");
-  for (const Trial& trial : plan()) {
-    results.start(trial);
-    results.add(trial, make_result(100, 1, 0.9));
-  }
-  results.resume(with_load("40.00"), plan());
-  EXPECT_EQ(stored(), "12.00") << "a session that trains nothing";
 }
 
 TEST(Results, OfARunHaveItsIdentity) {
