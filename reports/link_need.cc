@@ -34,7 +34,7 @@ std::vector<LinkNeed> link_needs(const Comparison& comparison, const std::vector
     const auto [devices, repeats] = *rehearsals_of(comparison, cell).begin();
     if (!(repeats.front()->result.bytes_per_step > 0)) continue;
     const Cell& alone = comparison.cells[*cell.baseline];
-    const double base = static_cast<double>(alone.trial().global_batch) / alone.breakdown.step;
+    const double base = static_cast<double>(alone.trial().global_batch) / median_step(alone);
     const double latency = prediction.link.latency > 0 ? prediction.link.latency : kUsualLatency;
     const auto speed_up = [&, &all = repeats](double bandwidth) {
       const ExchangeCost cost(*comparison.run, cell.trial().device_kind, link_with(latency, bandwidth));

@@ -150,13 +150,13 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   Model check = blind;
   check.payload = payload;
   prediction.hold_out_error =
-      std::abs(check.step(largest.trial().devices, samples_per_device(largest)) / largest.breakdown.step - 1);
+      std::abs(check.step(largest.trial().devices, samples_per_device(largest)) / median_step(largest) - 1);
   prediction.trusted = *prediction.hold_out_error <= kWorstHoldOut;
 
   const Model model = model_of(kin, weak, given, bare_times(run, largest.trial().device_kind, most + 1));
   prediction.link = model.link;
   prediction.fitted_rows = kin.size();
-  const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
+  const double base = static_cast<double>(one_device.trial().global_batch) / median_step(one_device);
   const auto add = [&](std::size_t n, std::optional<double> measured) {
     const double batch = global_batch(largest, n);
     PredictedStep step{n, model.step(n, batch / count(n))};
@@ -191,17 +191,17 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
   std::map<std::size_t, double> longer;
   for (const Cell* const cell : row)
     if (const auto known = rehearsals.find(cell->trial().devices); known != rehearsals.end())
-      longer[known->first] = cell->breakdown.step / rehearsed_step(known->second, own);
+      longer[known->first] = median_step(*cell) / rehearsed_step(known->second, own);
   const auto seconds = [&](std::size_t n, const ExchangeCost& by) {
     const auto next = longer.lower_bound(n);
     return rehearsed_step(rehearsals.at(n), by) * (next == longer.begin() ? 1 : std::prev(next)->second);
   };
   const Cell& largest = *prediction.largest;
   const std::size_t most = largest.trial().devices;
-  if (longer.contains(most)) prediction.hold_out_error = std::abs(seconds(most, own) / largest.breakdown.step - 1);
+  if (longer.contains(most)) prediction.hold_out_error = std::abs(seconds(most, own) / median_step(largest) - 1);
   prediction.trusted = prediction.hold_out_error.value_or(0) <= kWorstHoldOut;
   const bool weak = largest.trial().scaling == ScalingMode::weak;
-  const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
+  const double base = static_cast<double>(one_device.trial().global_batch) / median_step(one_device);
   for (const std::size_t n : devices)
     if (n > 1 && !rehearsals.contains(n) && (weak || n <= largest.trial().global_batch)) prediction.missing.push_back(n);
   for (const auto& [n, repeats] : rehearsals) {

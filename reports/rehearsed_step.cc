@@ -117,6 +117,13 @@ double ExchangeCost::seconds(std::size_t devices, const Exchanged& exchanged) co
   return untimed(devices, exchanged) * between(times, exchanged.payload) / untimed(most, exchanged);
 }
 
+double median_step(const Cell& cell) {
+  std::vector<double> steps;
+  for (const Row* const row : cell.done)
+    if (row->result.steps > 0) steps.push_back(row->result.seconds_training / static_cast<double>(row->result.steps));
+  return median(std::move(steps));
+}
+
 double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost) {
   std::vector<double> all;
   for (const Row* const row : rehearsals) all.push_back(step_of(row->result, row->trial.devices, cost));

@@ -13,6 +13,9 @@
 
 namespace mgcompare {
 
+// The training clock divided by the steps: the median of the repeats, as that of rehearsals, so that one slow repeat does not count.
+double median_step(const Cell& cell);
+
 // Of one row, by number of devices, all repeats; only those that are done.
 using Rehearsals = std::map<std::size_t, std::vector<const Row*>>;
 

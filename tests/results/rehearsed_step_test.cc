@@ -150,6 +150,20 @@ TEST(Predict, ByRehearsalsGoesBeyondOneDevice) {
   EXPECT_EQ(prediction_table(all).lines.front()[7], "rehearsals");
 }
 
+TEST(Predict, ByRehearsalsDoesNotCountOneSlowRepeatOfTheBaseline) {
+  RunMaker maker;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Result alone = step_result({.compute = seed == 2 ? 30.0 : 10.0}, 1);
+    maker.baseline(seed, alone);
+    maker.add("together", 1, seed, alone);
+  }
+  add_rehearsal(maker, 2, rehearsed(2, {{1000, 0, 0, 0}}));
+  const std::vector<Prediction> all = predict(compare_rows(maker.run), {2}, {{DeviceKind::cpu, kLink}});
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_EQ(all[0].steps.size(), 1u);
+  EXPECT_NEAR(all[0].steps[0].speed_up, 10.0 / 8, 1e-6);
+}
+
 TEST(Predict, SaysWhichDevicesWereNotRehearsed) {
   const mgcompare::Run run = rehearsed_run();
   const std::vector<Prediction> all = predict(compare_rows(run), {4, 16}, {{DeviceKind::cpu, kLink}});
