@@ -1,5 +1,6 @@
 #include "cuda/activation_math.h"
 #include "cuda/device.h"
+#include "cuda/merge.h"
 #include "cuda/pack.h"
 
 namespace mgcompare::cuda {
@@ -22,10 +23,15 @@ class ActivationLayer : public Layer {
     activate(device_, activation_, output_.format.element, input_.tensor->value, output_.value, output_.size(work.samples));
   }
 
+  Activation derivative() const override { return activation_; }
+  bool passes_gradient(std::size_t) const override { return output_.own_derivative(activation_) == Activation::none; }
+
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
-    activate_backward(device_, activation_, output_.format.element, output_.value, output_.gradient, input_.gradient,
-                      output_.size(work.samples));
+    const std::size_t size = output_.size(work.samples);
+    const Element element = output_.format.element;
+    if (passes_gradient(0)) copy_vector(device_, element, input_.gradient, output_.gradient, size);
+    else activate_backward(device_, activation_, element, output_.value, output_.gradient, input_.gradient, size);
   }
 
  private:

@@ -21,6 +21,16 @@ template <Activation A> __device__ inline float activation_gradient(float y, flo
   return gradient;
 }
 
+__device__ inline float activated(Activation activation, float x) {
+  switch (activation) {
+    case Activation::tanh: return activated<Activation::tanh>(x);
+    case Activation::relu: return activated<Activation::relu>(x);
+    case Activation::sigmoid: return activated<Activation::sigmoid>(x);
+    case Activation::none: break;
+  }
+  return x;
+}
+
 __device__ inline float activation_gradient(Activation activation, float y, float gradient) {
   switch (activation) {
     case Activation::tanh: return activation_gradient<Activation::tanh>(y, gradient);

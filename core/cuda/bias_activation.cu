@@ -23,23 +23,36 @@ __global__ void add_bias_to_packs(const float* bias, T* x, Index packs, unsigned
 
 // Adds a gradient to the sum of its column, after the derivative of the activation.
 template <Activation A, class T> struct BiasTerm {
+  static constexpr unsigned kAhead = kRowsAhead<T, A == Activation::none ? 1 : 2>;
   const T* y;
   T* gradient;
 
-  template <int V> __device__ auto at(unsigned) const {
-    return [y = y, gradient = gradient](std::size_t position, float (&sums)[V]) {
+  template <int V> struct Held {
+    Pack<T, V> gradient, y;
+  };
+  template <int V> struct At {
+    const T* y;
+    T* gradient;
+    __device__ Held<V> load(std::size_t position) const {
+      Held<V> held;
+      held.gradient = kernels::hold<T, V>(gradient + position);
+      if constexpr (A != Activation::none) held.y = kernels::hold<T, V>(y + position);
+      return held;
+    }
+    __device__ void operator()(std::size_t position, const Held<V>& held, float (&sums)[V]) const {
       float slopes[V], values[V];
-      load<V>(gradient + position, slopes);
+      kernels::widen(held.gradient, slopes);
       if constexpr (A != Activation::none) {
-        load<V>(y + position, values);
+        kernels::widen(held.y, values);
 #pragma unroll
         for (int k = 0; k < V; ++k) slopes[k] = activation_gradient<A>(values[k], slopes[k]);
         store<V>(gradient + position, slopes);
       }
 #pragma unroll
       for (int k = 0; k < V; ++k) sums[k] += slopes[k];
-    };
-  }
+    }
+  };
+  template <int V> __device__ At<V> at(unsigned) const { return {y, gradient}; }
 };
 
 struct StoreSum {

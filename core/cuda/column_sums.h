@@ -1,13 +1,13 @@
 #pragma once
 
-// Sums over the rows of a matrix, several per column, in a fixed order: bias gradients and batch normalisation, whose matrix is
-// (samples and pixels) x channels. For nvcc only.
+// Sums over the rows of a matrix, several per column, in a fixed order: gradients of biases, statistics and gradients of batch
+// normalisation. For nvcc only.
 
 #include <algorithm>
 #include <cstddef>
 
+#include "cuda/column_walk.h"
 #include "cuda/device.h"
-#include "cuda/pack.h"
 #include "mgcompare/detail/block_cuda.h"
 
 namespace mgcompare::cuda {
@@ -16,26 +16,33 @@ namespace kernels {
 
 inline constexpr unsigned kSumThreads = 256;
 
-// Adds the values of the threads of one lane, in a fixed order; the sums are those of the lane's first thread. Thread
-// (lane, row) is number row * lanes + lane; the number of rows is a power of two.
+// Adds the values of the threads of one lane, in a fixed order; the first `lanes` threads have the sums. Thread (lane, row) is number
+// row * lanes + lane; `lanes` is a power of two up to 32.
 template <int N> __device__ void sum_lanes(unsigned lanes, float (&sums)[N]) {
   __shared__ float tile[N][kSumThreads];
-  __syncthreads();
+  for (unsigned apart = 16; apart >= lanes; apart /= 2) {
 #pragma unroll
-  for (int k = 0; k < N; ++k) tile[k][threadIdx.x] = sums[k];
-  for (unsigned half = kSumThreads / 2; half >= lanes; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x >= half) continue;
-#pragma unroll
-    for (int k = 0; k < N; ++k) tile[k][threadIdx.x] += tile[k][threadIdx.x + half];
+    for (int k = 0; k < N; ++k) sums[k] += __shfl_xor_sync(0xffffffffu, sums[k], apart);
   }
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  __syncthreads();  // the sums of an earlier call have been read
+  if (lane < lanes) {
 #pragma unroll
-  for (int k = 0; k < N; ++k) sums[k] = tile[k][threadIdx.x % lanes];
+    for (int k = 0; k < N; ++k) tile[k][warp * lanes + lane] = sums[k];
+  }
+  __syncthreads();
+  if (threadIdx.x >= lanes) return;
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    sums[k] = tile[k][lane];
+#pragma unroll
+    for (unsigned other = 1; other < kSumThreads / 32; ++other) sums[k] += tile[k][other * lanes + lane];
+  }
 }
 
 // Block (group of columns, split): each thread has V neighbouring columns of every so-many-th row.
 template <int K, int V, class Term, class Finish>
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kSumThreads, kWalkBlocks)
     column_sums(std::size_t rows, unsigned columns, unsigned lanes, float* partial, unsigned* finished, Term term, Finish finish) {
   const unsigned lane = threadIdx.x % lanes, row = threadIdx.x / lanes, tall = kSumThreads / lanes;
   const unsigned column = (blockIdx.x * lanes + lane) * V, splits = gridDim.y;
@@ -43,10 +50,9 @@ __global__ void __launch_bounds__(kSumThreads)
   wait_for_previous_kernel();
   float sums[K * V] = {};
   if (inside) {
-    const auto add = term.template at<V>(column);
-#pragma unroll 4
-    for (std::size_t r = static_cast<std::size_t>(blockIdx.y) * tall + row; r < rows; r += static_cast<std::size_t>(splits) * tall)
-      add(r * columns + column, sums);
+    const auto at = term.template at<V>(column);
+    walk_rows<Term::kAhead>(static_cast<std::size_t>(blockIdx.y) * tall + row, static_cast<std::size_t>(splits) * tall, rows, columns, column, at,
+                            [&](std::size_t position, const auto& held) { at(position, held, sums); });
   }
   sum_lanes(lanes, sums);
   const auto give = [&] {
@@ -92,16 +98,16 @@ class ColumnSums {
       : device_(device), columns_(static_cast<unsigned>(columns)), partial_(device, 2 * columns * most_splits(columns)),
         finished_(device, columns) {}
 
-  // For each column, K sums (1 or 2) over the rows. term.at<V>(column) returns a function add(position, sums) that adds the
-  // terms of V columns at a position of the matrix to sums[k * V + v]; it may also write there. finish(column, totals) is
-  // called once per column, also without rows. V is 1 or, if the columns and the pointers allow it, the elements of 16 bytes.
+  // For each column, K sums (1 or 2) over the rows. A term's call has a third argument: it adds to sums[k * V + v] for V columns; it may
+  // also write to the matrix. finish(column, totals) is called once per column, also without rows. The pointers are those that the
+  // term reads and writes.
   template <int K, class Term, class Finish, class T, class... Rest>
   void sum(std::size_t rows, const Term& term, const Finish& finish, const T* first, const Rest*... rest) const {
-    with_pack_size(
+    with_columns_of_thread(
         columns_,
         [&](auto pack) {
           constexpr int V = decltype(pack)::value;
-          // Packs of 8 threads are 128 bytes. More of them would leave fewer threads for the sum over the splits.
+          // Packs of 8 threads are 128 bytes of float32. More of them would leave fewer threads for the sum over the splits.
           const unsigned lanes = lanes_for(columns_ / V, 8);
           const unsigned groups = (columns_ + lanes * V - 1) / (lanes * V), tall = kernels::kSumThreads / lanes;
           const std::size_t wanted = rows / (4 * static_cast<std::size_t>(tall));
@@ -114,10 +120,10 @@ class ColumnSums {
   }
 
  private:
-  static constexpr unsigned kBlocks = 132 * 4;
-  // Whatever the size of a pack: at most 64 columns per group.
+  static constexpr unsigned kBlocks = 132 * kernels::kWalkBlocks;
+  // Whatever the columns of a thread: at most 32 columns per group.
   static std::size_t most_splits(std::size_t columns) {
-    return std::clamp<std::size_t>(kBlocks * std::size_t{64} / std::max<std::size_t>(columns, 1), 1, kBlocks);
+    return std::clamp<std::size_t>(kBlocks * std::size_t{32} / std::max<std::size_t>(columns, 1), 1, kBlocks);
   }
   CudaDevice& device_;
   unsigned columns_;

@@ -34,8 +34,7 @@ class Convolution : public Layer {
  public:
   Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, const Numerics& numerics, Port& input,
               Tensor& output)
-      : device_(device), spec_(spec), activation_(fusion.activation),
-        derivative_(output.own_derivative(fusion.activation)), numerics_(numerics), input_(input), output_(output),
+      : device_(device), spec_(spec), activation_(fusion.activation), numerics_(numerics), input_(input), output_(output),
         element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1),
         bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, spec.output_shape[0], element_)
                                                    : make_bias(device, spec.output_shape[0], element_)),
@@ -46,7 +45,7 @@ class Convolution : public Layer {
                 static_cast<unsigned>(fusion.pool->config.kernel[0]), static_cast<unsigned>(fusion.pool->config.kernel[1])};
   }
 
-  bool overwrites_output_gradient() const override { return derivative_ != Activation::none; }
+  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
 
   void reserve(std::size_t samples) override {
     bias_->reserve(samples * output_.pixels());
@@ -58,7 +57,7 @@ class Convolution : public Layer {
 
   // The filter in cuDNN's order and type.
   void prepare(const Work& work) override {
-    if (work.samples == 0 || few_channels_) return;
+    if (work.samples == 0 || few_channels_ || is_in_order(work.weights + spec_.weights.begin)) return;
     transpose(device_.fork_branch(), filters(), work.weights + spec_.weights.begin, Element::fp32, filter_.data(), element_);
   }
 
@@ -71,7 +70,7 @@ class Convolution : public Layer {
                              pooled() ? nullptr : bias, out, work.samples);
     } else {
       device_.join_branch();
-      run({ConvolutionPass::forward, work.samples}, input_.tensor->value, filter_.data(), planar_ ? planes_.data() : out);
+      run({ConvolutionPass::forward, work.samples}, input_.tensor->value, filter(work), planar_ ? planes_.data() : out);
       if (planar_) transpose(device_.compute_stream(), planes(work.samples), planes_.data(), element_, out, element_);
       if (!pooled()) bias_->add(activation_, bias, out, work.samples * output_.pixels());
     }
@@ -84,11 +83,11 @@ class Convolution : public Layer {
     float* const bias_gradient = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const bool all_at_once = few_channels_ && !pooled() && work.samples > 0;
     if (all_at_once) {
-      few_channels_->backward(derivative_, input_.values(), output_.value, output_.gradient, weight_gradient,
+      few_channels_->backward(activation_, input_.values(), output_.value, output_.gradient, weight_gradient,
                               bias_gradient != nullptr, work.samples);
       return;
     }
-    bias_->backward(derivative_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
+    bias_->backward(activation_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
     if (work.samples == 0) {
       device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
       return;
@@ -106,10 +105,12 @@ class Convolution : public Layer {
       transpose(device_.compute_stream(), planes(work.samples).transposed(), gradient, element_, planes_.data(), element_);
       gradient = planes_.data();
     }
-    run({ConvolutionPass::filter_gradient, work.samples}, input_.tensor->value, filter_gradient_.data(), gradient);
-    transpose(device_.compute_stream(), filters().transposed(), filter_gradient_.data(), element_, weight_gradient, Element::fp32);
+    const bool in_order = is_in_order(weight_gradient);
+    run({ConvolutionPass::filter_gradient, work.samples}, input_.tensor->value, in_order ? static_cast<void*>(weight_gradient) : filter_gradient_.data(), gradient);
+    if (!in_order)
+      transpose(device_.compute_stream(), filters().transposed(), filter_gradient_.data(), element_, weight_gradient, Element::fp32);
     if (input_.tensor->needs_gradient)
-      run({ConvolutionPass::data_gradient, work.samples}, input_.gradient, filter_.data(), gradient);
+      run({ConvolutionPass::data_gradient, work.samples}, input_.gradient, filter(work), gradient);
   }
 
  private:
@@ -120,6 +121,16 @@ class Convolution : public Layer {
   Matrices filters() const {
     const std::size_t inputs = spec_.input_shapes.front()[0];
     return {channels(), inputs, spec_.weights.size() / channels() / inputs};
+  }
+
+  // Whether weights or their gradients are as cuDNN wants them: kernels of one place or of one input are in either order.
+  bool is_in_order(const float* weights) const {
+    return element_ == Element::fp32 && (filters().rows == 1 || filters().columns == 1) && reinterpret_cast<std::uintptr_t>(weights) % 16 == 0;
+  }
+  // cuDNN only reads it.
+  void* filter(const Work& work) {
+    const float* const weights = work.weights + spec_.weights.begin;
+    return is_in_order(weights) ? const_cast<float*>(weights) : static_cast<void*>(filter_.data());
   }
 
   // The output in planar order.
@@ -186,8 +197,7 @@ class Convolution : public Layer {
 
   CudaDevice& device_;
   const LayerSpec spec_;
-  Activation activation_;
-  const Activation derivative_;     // that backward() applies
+  const Activation activation_;
   const Numerics numerics_;
   Port& input_;
   Tensor& output_;

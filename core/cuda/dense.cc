@@ -19,8 +19,7 @@ class Dense : public Layer {
  public:
   Dense(CudaDevice& device, const LayerSpec& spec, Activation activation, const Numerics& numerics, Port& input,
         Tensor& output)
-      : device_(device), spec_(spec), activation_(activation),
-        derivative_(output.own_derivative(activation)), precision_(numerics.precision), input_(input), output_(output),
+      : device_(device), spec_(spec), activation_(activation), precision_(numerics.precision), input_(input), output_(output),
         outputs_(spec.output_shape.back()), inputs_(spec.weights.size() / outputs_), rows_(output.features / outputs_),
         factors_(input.tensor->format.element), result_(output.format.element), reorders_(input.tensor->reordered()),
         bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, outputs_, result_)
@@ -31,7 +30,7 @@ class Dense : public Layer {
     if (reorders_) weight_gradient_ = device_array<float>(device, spec.weights.size());
   }
 
-  bool overwrites_output_gradient() const override { return derivative_ != Activation::none; }
+  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
 
   void reserve(std::size_t samples) override {
     bias_->reserve(samples * rows_);
@@ -65,7 +64,7 @@ class Dense : public Layer {
     float* const bias = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const std::size_t rows = work.samples * rows_;
     const bool narrow = narrow_ && rows > 0;
-    bias_->backward(derivative_, output_.value, output_.gradient, narrow ? nullptr : bias, rows);
+    bias_->backward(activation_, output_.value, output_.gradient, narrow ? nullptr : bias, rows);
     const void* gradient = output_.gradient;
     if (converts_gradient()) {
       convert(device_.compute_stream(), rows * outputs_, gradient, result_, gradient_.data(), factors_);
@@ -108,8 +107,7 @@ class Dense : public Layer {
 
   CudaDevice& device_;
   const LayerSpec spec_;
-  Activation activation_;
-  const Activation derivative_;     // that backward() applies
+  const Activation activation_;
   Precision precision_;
   Port& input_;
   Tensor& output_;

@@ -34,17 +34,24 @@ __global__ void drop(Index threads, Order order, Seeds seeds, const std::uint32_
   for (Index i = static_cast<Index>(first_index()); i < threads; i += static_cast<Index>(index_stride())) {
     const unsigned channel = static_cast<unsigned>(i % columns), sample = static_cast<unsigned>(i / columns / blocks);
     const unsigned quarter = channel * order.pixels / 4 + static_cast<unsigned>(i / columns % blocks);
-    const Random::Block bits = mask.bits(samples[sample + step.position_offset()], quarter);
     const T* const source = from + static_cast<std::size_t>(sample) * units;
     T* const target = to + static_cast<std::size_t>(sample) * units;
+    // Loaded first, so that drawing the mask hides the latency of memory.
+    unsigned at[4];
+    bool inside[4];
+    T values[4];
 #pragma unroll
     for (unsigned k = 0; k < 4; ++k) {
       const unsigned unit = quarter * 4 + k, pixel = unit - channel * order.pixels;
       // Below the channel's first unit the difference wraps around.
-      if (order.channels_last ? pixel >= order.pixels : unit >= units) continue;
-      const unsigned at = order.channels_last ? pixel * order.channels + channel : unit;
-      target[at] = narrowed<T>(mask.keeps(bits.words[k]) ? widened(source[at]) * scale : 0.0f);
+      inside[k] = order.channels_last ? pixel < order.pixels : unit < units;
+      at[k] = order.channels_last ? pixel * order.channels + channel : unit;
+      if (inside[k]) values[k] = source[at[k]];
     }
+    const Random::Block bits = mask.bits(samples[sample + step.position_offset()], quarter);
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k)
+      if (inside[k]) target[at[k]] = narrowed<T>(mask.keeps(bits.words[k]) ? widened(values[k]) * scale : 0.0f);
   }
 }
 

@@ -117,10 +117,10 @@ __global__ void __launch_bounds__(kThreads)
       unsigned channel = 0, row = 0, column = 0;
 #pragma unroll
       for (unsigned term = 0; term < kTerms; ++term) {
-        if (term >= terms) break;
+        // Not a break, behind which the loads of the next term would have to wait.
 #pragma unroll
         for (unsigned p = 0; p < kRun; ++p) {
-          const float value = term_of<kPadded>(g, run, p, channel, static_cast<int>(row), static_cast<int>(column));
+          const float value = term < terms ? term_of<kPadded>(g, run, p, channel, static_cast<int>(row), static_cast<int>(column)) : 0.0f;
 #pragma unroll
           for (int k = 0; k < V; ++k) sums[term][k] += value * slopes[p][k];
         }

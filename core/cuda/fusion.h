@@ -1,10 +1,11 @@
 #pragma once
 
 // Which layers of a network are computed together: an activation after a convolution, dense layer, batch normalisation or sum;
-// max pooling after a convolution; recurrent layers of one type and width; and what batch normalisation takes over from the
-// layer before it.
+// max pooling after a convolution; a sum after batch normalisation; recurrent layers of one type and width; and what batch normalisation
+// takes over from the layer before it.
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "model/activation.h"
@@ -18,11 +19,17 @@ struct Fusion {
   std::size_t layers = 1;           // of the specification, including the layer itself
   Activation activation = Activation::none;
   const LayerSpec* pool = nullptr;  // max pooling with windows that do not overlap; null: none
-  // A convolution or dense layer whose only reader is batch normalisation. That applies the derivative of the activation to
-  // the gradient that it writes; without an activation it handles the bias instead (batch_norm.h).
+  // Batch normalisation: the layer, -1 for the sample, whose output is added to the result before the activation.
+  std::optional<int> added;
+  // A convolution or dense layer whose only reader is batch normalisation, which adds its bias and applies its activation. Not if
+  // both have an activation.
   bool feeds_normalization = false;
+};
 
-  bool folds_bias() const { return feeds_normalization && activation == Activation::none; }
+// What a layer leaves to the batch normalisation that reads it: nothing, if the range is empty and there is no activation.
+struct Unfinished {
+  Range bias;
+  Activation activation = Activation::none;
 };
 
 class Fusions {
@@ -30,11 +37,12 @@ class Fusions {
   // `spec` must outlive the object.
   Fusions(const NetworkSpec& spec, const Numerics& numerics);
   Fusion of(std::size_t index) const;
-  // The range of the bias that the layer before leaves to batch normalisation `index`; empty if it leaves none.
-  Range folded_bias(std::size_t index) const;
+  // What the layer before leaves to batch normalisation `index`.
+  Unfinished left_to(std::size_t index) const;
 
  private:
   bool is_only_reader(std::size_t index, std::size_t producer) const;
+  std::optional<int> added_to(std::size_t index) const;
 
   const NetworkSpec& spec_;
   const bool fuses_;                // otherwise recurrent layers only, which cuDNN computes together

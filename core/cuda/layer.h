@@ -31,8 +31,7 @@ struct Tensor {
   std::size_t channels = 1;         // or positions of a sequence, also if it is flattened; otherwise 1
   bool needs_gradient = true;       // a layer before it has parameters
   Format format;
-  // The derivative that the only reader applies, at this tensor's values, to the gradient that it writes: of the activation that
-  // is fused into the layer before.
+  // The derivative, at this tensor's values, with which the network multiplies the gradient as it adds up those of several readers.
   Activation derivative = Activation::none;
   void* value = nullptr;
   void* gradient = nullptr;         // sum over all readers
@@ -40,8 +39,8 @@ struct Tensor {
   std::size_t size(std::size_t samples) const { return samples * features; }
   std::size_t bytes(std::size_t samples) const { return size(samples) * bytes_of(format.element); }
   std::size_t pixels() const { return features / channels; }
-  // The derivative that is left to the layer before, whose output this is.
-  Activation own_derivative(Activation fused) const { return derivative == Activation::none ? fused : Activation::none; }
+  // The derivative that is left to the layer whose output this is.
+  Activation own_derivative(Activation of_layer) const { return derivative == Activation::none ? of_layer : Activation::none; }
   // Whether the features of a sample are in another order than in the specification.
   bool reordered() const { return format.channels_last && channels > 1 && pixels() > 1; }
   template <class T = float> T* values() const { return static_cast<T*>(value); }
@@ -72,10 +71,6 @@ struct Work {
   float share = 1;
 };
 
-// Which gradients backward() gives the inputs of a layer: one for each; the same for all; or that of the output. The network lets
-// inputs with the same gradient share its memory where it can.
-enum class InputGradients : std::uint8_t { separate, equal, of_output };
-
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -88,7 +83,10 @@ class Layer {
   virtual void backward(const Work& work) = 0;
   // Batch normalisation only: sets the all-reduce over ranks for its statistics; without it every rank uses its own.
   virtual void synchronize(const std::function<void(Vec)>& /*all_reduce*/) {}
-  virtual InputGradients input_gradients() const { return InputGradients::separate; }
+  // Whether the gradient of an input is that of the output, so that the network may let it share the memory.
+  virtual bool passes_gradient(std::size_t /*input*/) const { return false; }
+  // The derivative of the activation that takes backward() a pass of its own, unless the network multiplies by it (Tensor::derivative).
+  virtual Activation derivative() const { return Activation::none; }
   // Whether backward() writes to the output's gradient.
   virtual bool overwrites_output_gradient() const { return false; }
 };

@@ -72,13 +72,16 @@ Format LayerChoice::output_format(std::size_t index, const Fusion& fusion, const
   return {input.format.element, input.format.channels_last && layer.output_shape.size() > 1};
 }
 
-std::unique_ptr<Layer> LayerChoice::make(std::size_t index, const Fusion& fusion, const std::vector<Port*>& inputs, Tensor& output) const {
+std::unique_ptr<Layer> LayerChoice::make(std::size_t index, Fusion fusion, const std::vector<Port*>& inputs, Tensor& output) const {
   LayerSpec layer = spec_.layers[index];
   const LayerType type = layer.config.type;
   Port& input = *inputs.front();
   if (uses_library())
     if (auto made = from_library(layer, fusion, inputs, output)) return made;
-  if (fusion.folds_bias()) layer.bias = {};
+  if (fusion.feeds_normalization) {
+    layer.bias = {};
+    fusion.activation = Activation::none;
+  }
   if (type == LayerType::conv) {
     if (is_stem(layer, fusion, *input.tensor)) return make_stem_convolution(device_, layer, fusion, numerics_.precision, input, output);
     if (is_tile(device_, layer, fusion, numerics_.precision)) return make_tile_convolution(device_, layer, fusion, input, output);
@@ -88,7 +91,7 @@ std::unique_ptr<Layer> LayerChoice::make(std::size_t index, const Fusion& fusion
   if (type == LayerType::max_pool || type == LayerType::average_pool)
     return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, input, output);
   if (type == LayerType::dropout) return make_dropout(device_, layer, index, input, output);
-  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusions_.folded_bias(index), fusion.activation, input, output);
+  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusions_.left_to(index), fusion.activation, inputs, output);
   if (gates_of(type) > 0) {
     const auto begin = spec_.layers.begin() + static_cast<std::ptrdiff_t>(index);
     return make_recurrent(device_, {begin, begin + static_cast<std::ptrdiff_t>(fusion.layers)}, numerics_.precision, input, output);

@@ -25,7 +25,7 @@ class LayerChoice {
   // `input` is in the input format.
   Format output_format(std::size_t index, const Fusion& fusion, const Tensor& input) const;
   // The inputs are in the input format, the output is in the output format.
-  std::unique_ptr<Layer> make(std::size_t index, const Fusion& fusion, const std::vector<Port*>& inputs, Tensor& output) const;
+  std::unique_ptr<Layer> make(std::size_t index, Fusion fusion, const std::vector<Port*>& inputs, Tensor& output) const;
 
   // With KernelChoice::library, the types of layers and the parts of a step that the libraries do not compute; otherwise empty.
   std::vector<std::string> computed_without_library() const;

@@ -13,14 +13,18 @@ template <Activation A> struct Plus {
   __device__ float operator()(float a, float b) const { return activated<A>(a + b); }
 };
 
+template <Activation A> struct PlusSlope {
+  __device__ float operator()(float a, float b, float y) const { return activation_gradient<A>(y, a + b); }
+};
+
 class Sum : public Layer {
  public:
   Sum(CudaDevice& device, Activation activation, std::vector<Port*> inputs, Tensor& output)
       : device_(device), activation_(activation), inputs_(std::move(inputs)), output_(output) {}
 
-  InputGradients input_gradients() const override {
-    return activation_ == Activation::none ? InputGradients::of_output : InputGradients::equal;
-  }
+  bool passes_gradient(std::size_t) const override { return true; }
+  Activation derivative() const override { return activation_; }
+  bool overwrites_output_gradient() const override { return output_.own_derivative(activation_) != Activation::none; }
 
   void forward(const Work& work) override {
     const std::size_t size = output_.size(work.samples), count = inputs_.size();
@@ -37,15 +41,10 @@ class Sum : public Layer {
   void backward(const Work& work) override {
     const std::size_t size = output_.size(work.samples);
     const Element element = output_.format.element;
-    const void* gradient = output_.gradient;
-    for (const Port* input : inputs_) {
-      if (!input->tensor->needs_gradient) continue;
-      if (gradient == output_.gradient && activation_ != Activation::none)
-        activate_backward(device_, activation_, element, output_.value, gradient, input->gradient, size);
-      else
-        copy_vector(device_, element, input->gradient, gradient, size);
-      gradient = input->gradient;
-    }
+    if (overwrites_output_gradient())
+      activate_backward(device_, activation_, element, output_.value, output_.gradient, output_.gradient, size);
+    for (const Port* input : inputs_)
+      if (input->tensor->needs_gradient) copy_vector(device_, element, input->gradient, output_.gradient, size);
   }
 
  private:
@@ -112,6 +111,17 @@ void add_vectors(CudaDevice& device, Element element, void* to, const void* a, c
       using T = decltype(type);
       map(device.compute_stream(), size, Plus<decltype(chosen)::value>(), static_cast<T*>(to), static_cast<const T*>(a),
           static_cast<const T*>(b));
+    });
+  });
+}
+
+void add_gradients(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size, Activation activation,
+                   const void* y) {
+  with_element(element, [&](auto type) {
+    with_activation(activation, [&](auto chosen) {
+      using T = decltype(type);
+      map(device.compute_stream(), size, PlusSlope<decltype(chosen)::value>(), static_cast<T*>(to), static_cast<const T*>(a),
+          static_cast<const T*>(b), static_cast<const T*>(y));
     });
   });
 }

@@ -19,5 +19,8 @@ void copy_vector(CudaDevice& device, Element element, void* to, const void* from
 // to = activation(a + b); `to` may be one of them.
 void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size,
                  Activation activation = Activation::none);
+// to = (a + b) times the activation's derivative at its output y; `to` may be one of them.
+void add_gradients(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size, Activation activation,
+                   const void* y);
 
 }  // namespace mgcompare::cuda

@@ -84,8 +84,8 @@ class CudaNetwork : public Network {
   Range parameters_of(std::size_t index, std::size_t layers) const;
   Tensor& in_format(Tensor& tensor, const Format& format);
   Port& new_port(Tensor& tensor) { return ports_.emplace_back(Port{&tensor}); }
-  bool has_one_reader(const Tensor& tensor) const;
-  bool shares_gradients(const Node& node) const;
+  std::ptrdiff_t readers(const Tensor& tensor) const;
+  bool shares_gradient(const Node& node, std::size_t input) const;
   void add_gradients(Tensor& tensor) const;
 
   CudaDevice& device_;
@@ -118,6 +118,8 @@ void CudaNetwork::build() {
       Tensor{.features = features_of(sample), .channels = channels_of(sample), .needs_gradient = false});
   for (std::size_t index = 0; index < spec_.layers.size();) index += add_layer(index);
   outputs_.back() = &in_format(*outputs_.back(), {});  // of the loss
+  for (const Node& node : nodes_)
+    if (readers(*node.output) > 1) node.output->derivative = node.layer->derivative();
 }
 
 // The tensor in another format.
@@ -162,12 +164,12 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
     needs_gradient = needs_gradient || ports.back()->tensor->needs_gradient;
   }
   const Tensor& first = *ports.front()->tensor;
+  if (fusion.added) ports.push_back(&new_port(in_format(input(*fusion.added), choice_.output_format(index, fusion, first))));
   const Shape& shape = spec_.layers[index + used - 1].output_shape;
   Tensor& output = tensors_.emplace_back(Tensor{.features = features_of(shape),
                                                 .channels = is_elementwise(type) ? first.channels : channels_of(shape),
                                                 .needs_gradient = needs_gradient,
                                                 .format = choice_.output_format(index, fusion, first)});
-  if (fusion.feeds_normalization) output.derivative = fusion.activation;
   nodes_.push_back({choice_.make(index, fusion, ports, output), ports, &output, parameters});
   outputs_[index + used] = &output;
   return used;
@@ -189,13 +191,11 @@ void CudaNetwork::reserve(std::size_t samples) {
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (!node->output->needs_gradient) continue;
     if (node->output->gradient == nullptr) node->output->gradient = allocate(*node->output);
-    const bool shares = shares_gradients(*node);
-    void* shared = shares && node->layer->input_gradients() == InputGradients::of_output ? node->output->gradient : nullptr;
-    for (Port* port : node->inputs) {
+    for (std::size_t k = 0; k < node->inputs.size(); ++k) {
+      Port* const port = node->inputs[k];
       if (!port->tensor->needs_gradient) continue;
-      port->gradient = shared != nullptr ? shared : allocate(*port->tensor);
-      if (shares) shared = port->gradient;
-      if (has_one_reader(*port->tensor)) port->tensor->gradient = port->gradient;
+      port->gradient = shares_gradient(*node, k) ? node->output->gradient : allocate(*port->tensor);
+      if (readers(*port->tensor) == 1) port->tensor->gradient = port->gradient;
     }
   }
   logit_gradients_ = outputs_.back()->gradient;
@@ -210,16 +210,16 @@ std::vector<Stored> CudaNetwork::stored() const {
   return all;
 }
 
-bool CudaNetwork::has_one_reader(const Tensor& tensor) const {
-  return std::count_if(ports_.begin(), ports_.end(), [&](const Port& port) { return port.tensor == &tensor; }) == 1;
+std::ptrdiff_t CudaNetwork::readers(const Tensor& tensor) const {
+  return std::count_if(ports_.begin(), ports_.end(), [&](const Port& port) { return port.tensor == &tensor; });
 }
 
-// Whether the inputs of a node can have their gradient in the same memory: no layer before it may write there. The gradient of
-// the logits has no fixed place.
-bool CudaNetwork::shares_gradients(const Node& node) const {
-  if (node.layer->input_gradients() == InputGradients::separate || node.output == outputs_.back()) return false;
+// Whether the gradient of an input can be in the memory of the output's: no layer before it may write there, because other inputs may
+// share it, too. The gradient of the logits has no fixed place.
+bool CudaNetwork::shares_gradient(const Node& node, std::size_t input) const {
+  if (!node.layer->passes_gradient(input) || node.output == outputs_.back()) return false;
   return std::none_of(nodes_.begin(), nodes_.end(), [&](const Node& before) {
-    return before.layer->overwrites_output_gradient() && has_one_reader(*before.output) &&
+    return before.layer->overwrites_output_gradient() && readers(*before.output) == 1 &&
            std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Port* port) { return port->tensor == before.output; });
   });
 }
@@ -249,10 +249,16 @@ void CudaNetwork::loss(Feed& feed, std::size_t first, std::size_t count, ConstVe
 }
 
 void CudaNetwork::add_gradients(Tensor& tensor) const {
+  const std::ptrdiff_t count = readers(tensor);
+  if (count < 2) return;
   const void* sum = nullptr;
+  std::ptrdiff_t added = 0;
   for (const Port& port : ports_) {
-    if (port.tensor != &tensor || port.gradient == tensor.gradient) continue;
-    if (sum != nullptr) add_vectors(device_, tensor.format.element, tensor.gradient, sum, port.gradient, tensor.size(work_.samples));
+    if (port.tensor != &tensor) continue;
+    const Activation activation = ++added == count ? tensor.derivative : Activation::none;
+    if (sum != nullptr)
+      mgcompare::cuda::add_gradients(device_, tensor.format.element, tensor.gradient, sum, port.gradient, tensor.size(work_.samples), activation,
+                                     tensor.value);
     sum = sum == nullptr ? port.gradient : tensor.gradient;
   }
 }

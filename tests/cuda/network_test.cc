@@ -126,20 +126,26 @@ INSTANTIATE_TEST_SUITE_P(All, CudaPrecision,
 
 class CudaNetwork : public OnGpu {};
 
-// Batch normalisation takes over the bias of the layer before it, which matters for its running means only.
+// Batch normalisation takes over the bias of the layer before it. Without an activation between them, it matters for its running means only.
 TEST_F(CudaNetwork, RunningMeansIncludeTheBiasBeforeThem) {
-  const ModelConfig model{"biased", {convolution(8, 3), layer("batch_norm"), layer("relu"), layer("flatten"), dense(6),
-                                     layer("batch_norm"), layer("tanh"), dense(10)}};
-  Rig rig(model, {3, 8, 11}, 10, 70);
-  for (const Part& part : rig.spec.parts)
-    if (part.shape.size() == 1) std::fill(rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.begin), rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.end), 0.7f);
-  rig.load(rig.weights);
-  const std::vector<float> expected = rig.gradient(0, 64, {true, 1, 1});
-  for (const KernelChoice kernels : {KernelChoice::fused, KernelChoice::library}) {
-    GpuRig gpu(rig, {.kernels = kernels});
-    EXPECT_LT(relative_error(gpu.gradient(0, 64, {true, 1, 1}), expected), kFp32.layer * 5);
-    EXPECT_LT(relative_error(to_host(gpu.device, gpu.network->buffers()), to_host(rig.device, rig.network->buffers())), 1e-5);
-    EXPECT_LT(relative_error(gpu.logits(3, 60, {false, 1, 1}), rig.logits(3, 60, {false, 1, 1})), kFp32.layer);
+  for (const std::vector<LayerConfig>& between : {std::vector<LayerConfig>{}, std::vector<LayerConfig>{layer("tanh")}}) {
+    ModelConfig model{"biased", {convolution(8, 3)}};
+    const auto add = [&](const std::vector<LayerConfig>& layers) { model.layers.insert(model.layers.end(), layers.begin(), layers.end()); };
+    add(between);
+    add({layer("batch_norm"), layer("relu"), layer("flatten"), dense(6)});
+    add(between);
+    add({layer("batch_norm"), layer("tanh"), dense(10)});
+    Rig rig(model, {3, 8, 11}, 10, 70);
+    for (const Part& part : rig.spec.parts)
+      if (part.shape.size() == 1) std::fill(rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.begin), rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.end), 0.7f);
+    rig.load(rig.weights);
+    const std::vector<float> expected = rig.gradient(0, 64, {true, 1, 1});
+    for (const KernelChoice kernels : {KernelChoice::fused, KernelChoice::library}) {
+      GpuRig gpu(rig, {.kernels = kernels});
+      EXPECT_LT(relative_error(gpu.gradient(0, 64, {true, 1, 1}), expected), kFp32.layer * 5);
+      EXPECT_LT(relative_error(to_host(gpu.device, gpu.network->buffers()), to_host(rig.device, rig.network->buffers())), 1e-5);
+      EXPECT_LT(relative_error(gpu.logits(3, 60, {false, 1, 1}), rig.logits(3, 60, {false, 1, 1})), kFp32.layer);
+    }
   }
 }
 

@@ -64,6 +64,16 @@ inline std::vector<LayerConfig> bottleneck() {
           named(layer("add"), "sum", {"a", "b"}), layer("relu"), layer("global_average_pool"), dense(3)};
 }
 
+// Residual blocks whose sums follow batch normalisation: of a layer with an activation, of a sum that three layers read, and of the sample.
+inline std::vector<LayerConfig> residual_batch_norms() {
+  return {named(convolution(3, 1), "first"), named(layer("batch_norm"), "normal"), named(layer("add"), "with the sample", {"normal", "input"}),
+          named(layer("tanh"), "a"), padded(convolution(3, 3), 1, 1), layer("sigmoid"), named(layer("batch_norm"), "b"),
+          named(layer("add"), "a and b", {"a", "b"}), named(layer("tanh"), "c"), padded(unbiased(convolution(3, 3)), 1, 1),
+          named(layer("batch_norm"), "d"), named(layer("add"), "c and d", {"c", "d"}), named(layer("tanh"), "e"),
+          named(layer("add"), "three", {"c", "e", "c"}), named(layer("sigmoid"), "f"), named(convolution(3, 1), "g", {"f"}),
+          named(layer("add"), "last", {"f", "g"}), layer("global_average_pool"), dense(3)};
+}
+
 inline std::vector<Case> cases() {
   const Shape small{1, 9, 7}, colour{3, 8, 11};
   LayerConfig wide = embedding(6);
@@ -101,8 +111,15 @@ inline std::vector<Case> cases() {
       {"dropout_of_rows", {6}, {dense(9), layer("tanh"), dropout(0.5), dense(3)}, {}},
       {"dropout_switched_off", {6}, {dense(9), layer("tanh"), dropout(0.5), dense(3)}, {Precision::fp32, false, false, false}},
       {"batch_norm_of_image", small, {convolution(3, 2), layer("batch_norm"), layer("tanh"), convolution(2, 3), dense(3)}, {}},
-      {"batch_norm_of_rows", {6}, {dense(5), layer("batch_norm"), layer("sigmoid"), dense(3)}, {}},
+      {"batch_norm_of_rows", {6}, {dense(5), layer("batch_norm"), layer("sigmoid"), dense(4), layer("tanh"), layer("batch_norm"), dense(3)}, {}},
       {"batch_norm_of_sequence", {4, 3}, {layer("batch_norm"), layer("tanh"), dense(3)}, {}},
+      {"batch_norm_behind_activations", colour,
+       {convolution(6, 3), layer("tanh"), layer("batch_norm"), layer("sigmoid"), unbiased(convolution(8, 2)), layer("sigmoid"),
+        layer("batch_norm"), convolution(5, 2), layer("tanh"), layer("batch_norm"), dense(3)}, {}},
+      {"residual_batch_norms", colour, residual_batch_norms(), {}},
+      {"activations_of_two_readers", {5},
+       {dense(4), layer("gelu"), named(layer("tanh"), "a"), named(dense(4), "b", {"a"}), named(layer("add"), "sum", {"a", "b"}), layer("gelu"),
+        named(layer("sigmoid"), "c"), named(layer("add"), "twice", {"c", "c"}), dense(3)}, {}},
       {"gru", {7, 5}, {recurrent("gru", 6), dense(3)}, {}},
       {"gru_of_one_position", {1, 4}, {recurrent("gru", 5), dense(3)}, {}},
       {"gru_of_sequences", {2, 3}, {recurrent("gru", 17, true), layer("flatten"), dense(3)}, {}},

@@ -16,7 +16,7 @@ class BatchNorm : public Layer {
         mean_(device, channels_), inverse_(device, channels_), batch_mean_(device, channels_), batch_variance_(device, channels_) {}
 
   void synchronize(const std::function<void(Vec)>& all_reduce) override {
-    synchronized_ = all_reduce ? cuda::make_batch_norm(device_, spec_, {}, Activation::none, input_, output_) : nullptr;
+    synchronized_ = all_reduce ? cuda::make_batch_norm(device_, spec_, {}, Activation::none, {&input_}, output_) : nullptr;
     if (synchronized_) synchronized_->synchronize(all_reduce);
   }
 

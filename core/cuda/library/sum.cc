@@ -20,7 +20,7 @@ class Sum : public Layer {
   }
   ~Sum() override { cudnnDestroyOpTensorDescriptor(addition_); }
 
-  InputGradients input_gradients() const override { return InputGradients::of_output; }
+  bool passes_gradient(std::size_t) const override { return true; }
 
   void forward(const Work& work) override {
     if (work.samples == 0) return;
