@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -27,6 +28,7 @@ constexpr char kEquals[] = "equals one device after some steps in fp32 (average 
 constexpr double kLeastDecay = 0.02;  // of a config with weight decay
 constexpr char kEqualsLong[] = "equals one device after hundreds of steps in fp32 (average pooling, tanh for relu; no dropout)";
 constexpr char kEqualsOwn[] = "equals one device with the batches of the config in fp32 (average pooling, tanh for relu if it has them; no dropout)";
+constexpr char kEqualsRates[] = "equals one device with the learning rates of the config in fp32 (average pooling, tanh for relu; no dropout)";
 constexpr char kEqualsSchedule[] = "equals one device through the schedule of the config in fp32 (average pooling, tanh for relu; no dropout)";
 constexpr char kEqualsAsIs[] = "equals one device after one step of the network as it is in fp32 (no dropout)";
 constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
@@ -38,6 +40,9 @@ constexpr std::size_t kFullSteps = 2, kLastStep = 3, kOwnEpochs = 2;
 // Of the training with the config's schedule: epochs of two full steps and a short one.
 constexpr std::size_t kSamplesOfSchedule = 2 * kSmallBatch + kSmallBatch - 1, kMostEpochs = 60, kMostEpochsQuick = 16;
 constexpr std::size_t kLargestBatch = 512, kLargestBatchQuick = 128, kMostBatches = 3;
+// How much farther than a control, one device that sums in another order, a backend may be from one device: all of its sums have another order, and
+// where rounding grows, it grows exponentially. Where so much is beyond the largest limit, rounding decides.
+constexpr double kControlFactor = 100, kLargestLimit = 3e-2;
 constexpr double kStatisticsLimit = 1e-2;  // weights within their limit change them by less
 // Relative to the loss, and absolute near zero. A loss that is summed in another order differs by 1e-6, and weights within their limit change it more.
 constexpr double kLossLimit = 1e-2, kFirstLossLimit = 1e-4, kLeastLoss = 0.1;
@@ -46,6 +51,7 @@ struct Length {
   const char* check;
   std::size_t epochs, batch, samples;
   bool is_smooth = true;
+  bool has_own_rate = false;        // of the config, in place of one that hardly amplifies rounding
 
   std::size_t steps_per_epoch() const { return divided_up(samples, batch); }
 };
@@ -84,7 +90,7 @@ class Check {
     for (const std::string& optimizer : of_.scope.optimizers)
       for (const int devices : numbers_of_devices(summary.traits)) compare(summary, optimizer, devices, brief());
     const std::string own = optimizer_name(of_.config.optimizer);
-    compare(summary, of_.scope.optimizers.front(), *numbers_of_devices(summary.traits).begin(), as_it_is());
+    compare(summary, own, *numbers_of_devices(summary.traits).begin(), as_it_is());
     const int most = *numbers_of_devices(summary.traits).rbegin();
     for (const Length& length : with_own_batches(static_cast<std::size_t>(most))) compare(summary, own, most, length);
     // Where near-ties amplify rounding, a distance after so many steps says nothing.
@@ -92,7 +98,7 @@ class Check {
       if (is_smooth(summary.backend)) compare(summary, optimizer, most, length);
       else report(Verdict::skipped, optimizer, most, length.check, fmt::format("{} has no tanh or no average pooling", of_.strategy.label));
     };
-    compare_if_smooth(own, through_schedule());
+    if (!is_smooth(summary.backend) || !compare(summary, own, most, with_own_rates())) compare_if_smooth(own, through_schedule());
     for (const std::string& optimizer : std::set{of_.scope.optimizers.front(), own}) compare_if_smooth(optimizer, many_steps());
     for (const std::string& difference : summary.backend.differs) report(Verdict::printed, "", 0, "differs by design", difference);
   }
@@ -104,8 +110,9 @@ class Check {
 
   Length brief() const { return {kEquals, kEpochs, divided_up(of_.scope.samples, kBackendSteps / kEpochs), of_.scope.samples}; }
 
-  // Another activation shows in the loss before the first update. After more steps near-ties would amplify rounding.
-  Length as_it_is() const { return {kEqualsAsIs, 1, brief().batch, brief().batch, false}; }
+  // Another activation shows in the loss before the first update, and another rate in the first update. After more steps near-ties would amplify
+  // rounding.
+  Length as_it_is() const { return {kEqualsAsIs, 1, brief().batch, brief().batch, false, true}; }
 
   Length many_steps() const {
     return {kEqualsLong, divided_up(kLongBackendSteps, divided_up(of_.scope.samples, kSmallBatch)), kSmallBatch, of_.scope.samples};
@@ -113,6 +120,13 @@ class Check {
 
   Length through_schedule() const {
     return {kEqualsSchedule, std::min(of_.config.epochs, of_.quick ? kMostEpochsQuick : kMostEpochs), kSmallBatch, kSamplesOfSchedule};
+  }
+
+  Length with_own_rates() const {
+    Length length = through_schedule();
+    length.check = kEqualsRates;
+    length.has_own_rate = true;
+    return length;
   }
 
   // A backend may compute large batches in another way: the largest, the smallest, and one between, of those that the others do not have.
@@ -142,12 +156,14 @@ class Check {
   }
 
   // As smooth as the backend's layers allow.
-  Config config_with(const std::string& optimizer, const BackendSummary& backend, bool smooth) const {
+  Config config_with(const std::string& optimizer, const BackendSummary& backend, const Length& length) const {
     Config config = smooth_config(of_.config, optimizer);
+    if (length.has_own_rate) config.optimizer.learning_rate = of_.config.optimizer.learning_rate;
+    if (length.epochs == 1) config.schedule = {};  // the first rate would be one of a warm-up
     // So that it moves the weights by more than the limit within these steps.
     if (config.optimizer.weight_decay > 0) config.optimizer.weight_decay = std::max(config.optimizer.weight_decay, kLeastDecay);
     for (std::size_t i = 0; i < config.model.layers.size(); ++i)
-      if (!smooth || !has_layer(backend, config.model.layers[i])) config.model.layers[i].type = of_.config.model.layers[i].type;
+      if (!length.is_smooth || !has_layer(backend, config.model.layers[i])) config.model.layers[i].type = of_.config.model.layers[i].type;
     return config;
   }
 
@@ -168,7 +184,7 @@ class Check {
     trial.devices = static_cast<std::size_t>(devices);
     trial.global_batch = length.batch;
     trial.seed = of_.scope.seed;
-    trial.config = config_with(optimizer, backend, length.is_smooth);
+    trial.config = config_with(optimizer, backend, length);
     trial.config.epochs = length.epochs;
     trial.config.precision = Precision::fp32;
     trial.config.measure.warm_up_steps = 0;
@@ -199,31 +215,43 @@ class Check {
     return course;
   }
 
+  std::optional<Course> reference_unless_diverged(const Trial& trial, const Dataset& dataset, const Numerics& numerics) const {
+    try {
+      return reference(trial, dataset, numerics);
+    } catch (const Diverged&) {
+      return {};
+    }
+  }
+
   Dataset samples_of(const Length& length) const {
     Dataset dataset = of_.dataset;
     dataset.train = part_of(dataset.train, 0, length.samples);
     return dataset;
   }
 
-  void compare(const StrategySummary& summary, const std::string& optimizer, int devices, const Length& length) {
+  // Returns false if rounding decides where this training goes, so that it says nothing.
+  bool compare(const StrategySummary& summary, const std::string& optimizer, int devices, const Length& length) {
     const Trial trial = trial_of(optimizer, devices, summary.backend, length);
-    if (const std::string missing = missing_in_backend(summary, trial, trial.config); !missing.empty())
-      return report(Verdict::skipped, optimizer, devices, length.check, missing);
+    if (const std::string missing = missing_in_backend(summary, trial, trial.config); !missing.empty()) {
+      report(Verdict::skipped, optimizer, devices, length.check, missing);
+      return true;
+    }
     if (listener_.training) listener_.training(optimizer, devices);
     try {
       const Numerics numerics{.precision = Precision::fp32, .deterministic = true};
       const Dataset dataset = samples_of(length);
-      const Course expected = reference(trial, dataset, numerics);
+      const std::optional<Course> course = reference_unless_diverged(trial, dataset, numerics);
+      if (!course) {
+        report(Verdict::skipped, optimizer, devices, length.check, "this training diverges on one device");
+        return false;
+      }
+      const Course& expected = *course;
       const NetworkSpec spec = make_spec(trial.config.model, dataset.spec, trial.config.optimizer.decay_biases);
       // A run evaluates the weights of every epoch.
-      double difference = 0;  // after the first epoch in which it is beyond the limit, or the last one
-      std::size_t epochs = 0;
+      std::vector<double> differences;
       Largest<StatisticsGap> statistics;
       const auto settled = [&](std::size_t epoch, const BackendWeights& model) {
-        if (difference <= kBackendLimit) {
-          difference = largest_difference(expected.models.at(epoch).weights, model.parameters);
-          epochs = epoch + 1;
-        }
+        differences.push_back(largest_difference(expected.models.at(epoch).weights, model.parameters));
         const StatisticsGap gap = statistics_gap(spec, expected.models[epoch].buffers, model.buffers);
         statistics.add(gap, gap.gap, epoch);
       };
@@ -236,16 +264,26 @@ class Check {
       const auto judge = [&](const char* check, const std::string& figure, double size, double limit) {
         listener_.found({size <= limit ? Verdict::passed : beyond, of_.strategy.label, check, optimizer, devices, figure, size, limit});
       };
-      judge(length.check, fmt::format("batch {}: {}", length.batch, difference_text(difference, kBackendLimit, epochs * length.steps_per_epoch())), difference,
-            kBackendLimit);
-      if (difference > kBackendLimit) return;  // the others follow from it
+      if (differences.empty()) throw Error("the backend sent no weights");
+      const std::vector<double> limits = limits_of(differences, expected, trial, dataset, numerics);
+      if (limits.empty()) {
+        report(Verdict::skipped, optimizer, devices, length.check, "rounding decides where this training goes");
+        return false;
+      }
+      // The first epoch beyond its limit, or the last one that is judged.
+      std::size_t epoch = 0;
+      while (epoch + 1 < limits.size() && differences[epoch] <= limits[epoch]) ++epoch;
+      judge(length.check,
+            fmt::format("batch {}: {}", length.batch, difference_text(differences[epoch], limits[epoch], (epoch + 1) * length.steps_per_epoch())),
+            differences[epoch], limits[epoch]);
+      if (limits[epoch] > kBackendLimit || differences[epoch] > kBackendLimit) return true;  // the others follow from it
       if (!statistics.figure.layer.empty())
         judge(kStatistics, fmt::format("those of {} differ by {:.1e} of their size after epoch {}, limit {:.0e}", statistics.figure.layer, statistics.size,
                                        statistics.epoch + 1, kStatisticsLimit), statistics.size, kStatisticsLimit);
       Largest<double> losses;
-      for (std::size_t epoch = 0; epoch < result.epochs.size(); ++epoch) {
-        const double own = result.epochs[epoch].loss, loss = expected.losses.at(epoch);
-        losses.add(own, std::abs(own - loss) / std::max(loss, kLeastLoss), epoch);
+      for (std::size_t number = 0; number < result.epochs.size(); ++number) {
+        const double own = result.epochs[number].loss, loss = expected.losses.at(number);
+        losses.add(own, std::abs(own - loss) / std::max(loss, kLeastLoss), number);
       }
       judge(kReportsLoss, fmt::format("{:.6g} in epoch {}, one device {:.6g}", losses.figure, losses.epoch + 1, expected.losses.at(losses.epoch)), losses.size,
             length.epochs == 1 ? kFirstLossLimit : kLossLimit);
@@ -258,6 +296,26 @@ class Check {
       const Verdict verdict = cause.status == TrialStatus::unavailable || is_too_large ? Verdict::skipped : Verdict::failed;
       report(verdict, optimizer, devices, is_too_large ? length.check : "runs", cause.sentence);
     }
+    return true;
+  }
+
+  // How far the weights may be from one device after each epoch, up to the last that can be judged. The control is trained only where the
+  // smallest limit does not suffice.
+  std::vector<double> limits_of(const std::vector<double>& differences, const Course& expected, Trial trial, const Dataset& dataset,
+                                const Numerics& numerics) const {
+    std::vector<double> limits(differences.size(), kBackendLimit);
+    if (std::all_of(differences.begin(), differences.end(), [](double difference) { return difference <= kBackendLimit; })) return limits;
+    trial.control = true;
+    const std::optional<Course> control = reference_unless_diverged(trial, dataset, numerics);
+    if (!control) return {};
+    for (std::size_t epoch = 0; epoch < limits.size(); ++epoch) {
+      const double drift = kControlFactor * largest_difference(expected.models.at(epoch).weights, control->models.at(epoch).weights);
+      limits[epoch] = std::max(kBackendLimit, drift);
+      if (limits[epoch] <= kLargestLimit) continue;
+      limits.resize(epoch);
+      break;
+    }
+    return limits;
   }
 
   const BackendVerification& of_;

@@ -82,13 +82,45 @@ constexpr std::uintmax_t kMostRecordBytes = std::uintmax_t{4} << 30;
 // The result says that there was a record; that of an older version does not, but the file is there.
 bool has_record(const Row& row, const std::string& record) {
   std::error_code ignored;
-  return row.state == RowState::finished && row.result.status == TrialStatus::done &&
-         (!row.result.record_sha256.empty() || fs::exists(fs::symlink_status(record, ignored)));
+  const bool is_there = fs::exists(fs::symlink_status(record, ignored));
+  if (is_damaged(row)) return is_there;
+  return row.state == RowState::finished && row.result.status == TrialStatus::done && (!row.result.record_sha256.empty() || is_there);
+}
+
+// Whether a file of the folder is a whole record: "trial-12".
+bool is_record(const fs::path& file) {
+  const std::string name = file.filename().string(), stem = "trial-";
+  return name.size() > stem.size() && name.starts_with(stem) && name.find_first_not_of("0123456789", stem.size()) == std::string::npos;
+}
+
+// Sentences on records of trials that are not replayed; sets `is_whole` to false if a row of the results file must have been removed.
+std::vector<std::string> left_out(const Run& run, const std::string& directory, bool& is_whole) {
+  std::map<std::string, const Row*> rows;
+  for (const Row& row : run.rows) rows.emplace(fs::path(record_of(row.trial, directory)).filename().string(), &row);
+  std::vector<std::string> sentences;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(directory) / "records", ignored)) {
+    if (!is_record(entry.path())) continue;
+    const std::string record = entry.path().string();
+    const auto found = rows.find(entry.path().filename().string());
+    if (found == rows.end()) {
+      is_whole = false;
+      sentences.push_back(record + " is the record of no trial in the results file, from which rows may have been removed");
+    } else if (!has_record(*found->second, record)) {
+      const Row& row = *found->second;
+      const std::string_view state = row.state == RowState::finished ? to_string(row.result.status) : to_string(row.state);
+      sentences.push_back(fmt::format("{} was left out: its trial is not done but {}", record, state));
+    }
+  }
+  std::sort(sentences.begin(), sentences.end());
+  return sentences;
 }
 
 // Why the record cannot be replayed, in a few words; empty if it can.
-std::string problem_of(const std::string& record, const Result& result) {
+std::string problem_of(const std::string& record, const Row& row) {
+  const Result& result = row.result;
   std::error_code ignored;
+  if (is_damaged(row)) return "its row in the results file is damaged, so its weights are not known";
   if (!fs::exists(record, ignored)) return record + ", its record, is missing";
   if (!fs::is_regular_file(record, ignored)) return record + ", its record, is not a regular file";
   if (fs::file_size(record, ignored) > kMostRecordBytes)
@@ -127,19 +159,23 @@ int replay_run(const Command& command) {
     Trial trial{row.trial, *row.config};
     trial.data_fingerprint = run.info.data_fingerprint;
     bool equal = false;
-    std::string outcome = problem_of(files.record, row.result);
+    std::string outcome = problem_of(files.record, row);
     if (outcome.empty()) outcome = plugins.choose(trial);
     if (outcome.empty()) outcome = outcome_of(supervisor, run, trial, files, row, equal);
     ++replayed;
     same += equal ? 1 : 0;
     fmt::print("{:<8} {}, seed {}: {}\n", equal ? "ok" : "FAILED", plain(row_name(trial)), trial.seed, plain(outcome));
   }
-  if (replayed == 0)
+  bool is_whole = true;
+  const std::vector<std::string> others = left_out(run, command.target, is_whole);
+  if (replayed == 0 && others.empty())
     throw Error(command.target + " contains no record of a finished trial: only strategies with the trait free pace write one, and only with "
                 "`measure: {record: true}`");
   for (const std::string& sentence : plugins.sentences()) fmt::print("{}\n", plain(sentence));
+  for (const std::string& sentence : others) fmt::print("{}\n", plain(sentence));
+  for (const std::string& taint : run.info.taints) fmt::print("warning: {}\n", plain(taint));
   fmt::print("{} of {} trials ended with the same weights\n", same, replayed);
-  return same == replayed ? kDone : kProblemFound;
+  return same == replayed && is_whole ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

@@ -1,6 +1,7 @@
 #include "train/session.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <exception>
@@ -55,6 +56,25 @@ void check_plugin(const Trial& trial) {
   if (const std::string change = plugin_change(trial); !change.empty()) throw Error(change);
 }
 
+// The file that a path leads to.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t number = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity identity_of(const std::string& path) {
+  struct stat facts {};
+  return stat(path.c_str(), &facts) == 0 ? FileIdentity{facts.st_dev, facts.st_ino} : FileIdentity{};
+}
+
+// The code of a plugin is mapped from its file: bytes that are written there during a trial are executed. Another file in its place is
+// not.
+void check_plugin_unwritten(const Trial& trial, const FileIdentity& before) {
+  if (identity_of(trial.plugin_file) != before || plugin_change(trial).empty()) return;
+  throw Error(fmt::format("{} was written to while the trial ran its code; build a new file and rename it, and run again with --resume, which also "
+                          "repeats the finished trials of {}", trial.plugin_file, trial.strategy.name));
+}
+
 // The request without callbacks and schedule.
 TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Dataset& dataset) {
   if (!trial.data_fingerprint.empty() && dataset.fingerprint != trial.data_fingerprint)
@@ -97,23 +117,29 @@ struct Session::State {
   }
 
   // A mapped file that somebody wrote to since it was loaded, under whatever name it has now; empty if there is none. Where only
-  // attributes changed, the samples themselves tell.
-  std::string written_file() {
-    bool is_doubtful = false;
+  // attributes changed, the samples themselves tell, and `doubtful` is the file.
+  std::string written_file(std::string* doubtful = nullptr) {
+    std::string touched;
     for (const MappedFile& file : dataset.mapped) {
       const FileChange change = change_of(file);
       if (change == FileChange::contents) return file.path;
-      is_doubtful |= change == FileChange::attributes;
+      if (change == FileChange::attributes) touched = file.path;
     }
-    if (!is_doubtful) return "";
+    if (touched.empty()) return "";
     if (fingerprint_of_mapped(dataset) != mapped) return dataset.origin;
     for (MappedFile& file : dataset.mapped) accept_change(file);
+    if (doubtful != nullptr) *doubtful = touched;
     return "";
   }
 
-  // Throws if somebody wrote to the files of the samples since data(): the trial may have read other samples than the run's.
-  void check_unwritten() {
-    std::string file = written_file();
+  // Throws if somebody wrote to the files of the samples since data(): the trial may have read other samples than the run's. Adds a note
+  // where that cannot be excluded.
+  void check_unwritten(Result& result) {
+    std::string doubtful;
+    std::string file = written_file(&doubtful);
+    if (!doubtful.empty())
+      result.notes.push_back(fmt::format("attributes or times of {} changed during the trial; its samples are as before, but bytes that were changed and put "
+                                         "back would look the same", doubtful));
     if (file.empty() && fingerprint_of_mapped(dataset) != mapped) file = dataset.origin;
     if (file.empty()) return;
     data_key.clear();
@@ -138,6 +164,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
   try {
     position.set({TrialPhase::setup, 0, 0});
     const double start = now();
+    const FileIdentity opened = identity_of(trial.plugin_file);
     const DataPlaces places = DataPlaces::standard(files.data_folder);
     TrainingRequest request = request_of(trial, files, data(trial.config.data, places, {}));
     request.report = report;
@@ -151,7 +178,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
       Result result = train_backend({trial, *request.dataset, *request.platform, request.numerics, files.scratch,
                                      report, position, stop});
       result.seconds_setup += seconds_loading;
-      state_->check_unwritten();
+      state_->check_unwritten(result);
       return result;
     }
     ScheduleLog replayed;
@@ -160,7 +187,8 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
       request.replay = &replayed;
     }
     TrainingOutcome outcome = train(request);
-    state_->check_unwritten();
+    state_->check_unwritten(outcome.result);
+    check_plugin_unwritten(trial, opened);
     if (!outcome.record.epochs.empty()) outcome.result.record_sha256 = write_schedule_log(files.record, outcome.record);
     outcome.result.seconds_setup += seconds_loading;
     return std::move(outcome.result);

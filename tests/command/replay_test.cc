@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "results/sqlite.h"
 #include "rig.h"
 
 namespace mgcompare {
@@ -46,6 +47,25 @@ TEST_F(Replay, RepeatsWhatRanFreelyToTheBit) {
   EXPECT_NE(gone.out.find("1 of 2 trials"), std::string::npos) << gone.out;
   std::filesystem::create_directory(of_async);
   EXPECT_NE(place_.run({"replay", directory()}).out.find("its record, is not a regular file"), std::string::npos);
+}
+
+TEST_F(Replay, NoRecordIsLeftOutWithoutAWord) {
+  ASSERT_EQ(place_.run({config("measure: {record: true}\nstrategies: [replicated, async_sgd, easgd]\n")}).code, 0);
+  const int number = row_of(place_.only_run(), "async_sgd").trial.number;
+  const auto replay_after = [&](const std::string& change) {
+    const std::string copy = (place_.folder() / "copy").string();
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(directory(), copy, std::filesystem::copy_options::recursive);
+    Database(copy + "/results.sqlite", Database::Mode::write).script((change + std::to_string(number)).c_str());
+    return place_.run({"replay", copy});
+  };
+  const Ended edited = replay_after("UPDATE trial SET weights_hash = '00' WHERE number = ");
+  EXPECT_EQ(edited.code, 1) << edited.out << edited.err;
+  EXPECT_NE(edited.out.find("its row in the results file is damaged"), std::string::npos) << edited.out;
+  EXPECT_NE(edited.out.find("1 of 2 trials"), std::string::npos) << edited.out;
+  const Ended removed = replay_after("DELETE FROM trial WHERE number = ");
+  EXPECT_EQ(removed.code, 1) << removed.out << removed.err;
+  EXPECT_NE(removed.out.find("is the record of no trial in the results file"), std::string::npos) << removed.out;
 }
 
 TEST_F(Replay, WithoutARecordItSaysHowToKeepOne) {

@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "data/mapped_file.h"
+#include "discovery/plugin_checksum.h"
 #include "fixture.h"
 #include "strategy_plugins.h"
 #include "tests/data/files.h"
@@ -19,10 +23,18 @@
 namespace mgcompare::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A file system's clock may have ticks of several milliseconds.
 void wait_for_tick() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 void overwrite(const std::string& path, float value) {
   wait_for_tick();
@@ -93,6 +105,43 @@ TEST_F(ChangedData, TimesThatAreSetBackHideNothing) {
     std::filesystem::last_write_time(path, before);
   };
   EXPECT_THAT(run(session, meddle).cause, HasSubstr("was written to"));
+}
+
+TEST_F(ChangedData, BytesThatArePutBackAreNoted) {
+  Session session;
+  trial_.data_fingerprint = session.data(trial_.config.data, DataPlaces::standard(""), {}).fingerprint;
+  EXPECT_THAT(run(session).notes, Not(Contains(HasSubstr("x.npy"))));
+  const std::string path = folder_.path("x.npy");
+  const auto meddle = [&] {
+    const auto before = std::filesystem::last_write_time(path);
+    const std::string bytes = text_of(path);
+    overwrite(path, 5);
+    std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << bytes;
+    std::filesystem::last_write_time(path, before);
+  };
+  const Result result = run(session, meddle);
+  EXPECT_EQ(result.cause, "");
+  EXPECT_THAT(result.notes, Contains(AllOf(HasSubstr("attributes or times of"), HasSubstr("x.npy changed during the trial"))));
+}
+
+// The code of a plugin is mapped, as samples are.
+TEST_F(ChangedData, APluginThatIsWrittenToFailsItsTrial) {
+  const std::string plugin = folder_.path("strategy_replicated.so");
+  std::filesystem::copy_file(trial_.plugin_file, plugin);
+  trial_.plugin_file = plugin;
+  trial_.plugin_sha256 = checksum_of_plugin(plugin);
+  Session session;
+  trial_.data_fingerprint = session.data(trial_.config.data, DataPlaces::standard(""), {}).fingerprint;
+  const auto replace = [&] {
+    const std::string other = folder_.path("other.so");
+    std::filesystem::copy_file(plugin, other);
+    std::ofstream(other, std::ios::app) << "more";
+    std::filesystem::rename(other, plugin);
+  };
+  const auto append = [&] { std::ofstream(plugin, std::ios::app) << "more"; };
+  EXPECT_THAT(run(session, append).cause, HasSubstr("strategy_replicated.so was written to while the trial ran its code"));
+  trial_.plugin_sha256 = checksum_of_plugin(plugin);
+  EXPECT_EQ(run(session, replace).cause, "") << "the trial ran the code of the file before";
 }
 
 // The trial reads the file under whatever name, and is told from one that only lost its name.

@@ -11,7 +11,7 @@ import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
           "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
-          "writes", "fewer_steps", "late", "early", "large", "between", "loss", "paused"]
+          "writes", "fewer_steps", "late", "early", "large", "between", "loss", "paused", "capped"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -200,6 +200,8 @@ def train(network, request, id, fault):
             samples = samples[:max(1, len(samples) // 2)]
         if fault == "large" and len(samples) > 20:
             samples = samples[:20]
+        if fault == "capped":
+            rate = min(rate, 0.08)
         if fault == "twice":
             samples = array.array("I", [samples[0]] * len(samples))
         loss += network.step(samples, rate, momentum * 0.5 if fault == "late" and network.steps >= 100 else momentum)
