@@ -59,6 +59,7 @@ class ObservedStrategy : public Strategy {
     const double bytes = bytes_of(replica, group);
     alter(replica, batch);
     blank(replica, batch);
+    mark(replica, batch);
     inner_->step(shown(replica), group, batch);
     const double sent = bytes_of(replica, group) - bytes;
     mine_->bytes += sent;
@@ -166,6 +167,16 @@ class ObservedStrategy : public Strategy {
     // The samples of all ranks: one of them may read those of others. Batches before it are as large.
     std::fill_n(order.begin() + static_cast<std::ptrdiff_t>(kBlankStep * batch.global_size()), batch.global_size(), *disturbance_.blank);
     give_order(replica, order);
+  }
+
+  void mark(Replica& replica, const Batch& batch) {
+    const MarkedSamples* const marks = disturbance_.marks;
+    if (marks == nullptr) return;
+    observation_.even->step(rank_);
+    const std::size_t part = marks->part(batch.epoch(), steps_in_epoch_);
+    give_order(replica, marks->order(rank_, part));
+    mine_->marked.resize(marks->judged_parts() + 1);
+    if (batch.learning_rate() > 0) ++mine_->marked[part];
   }
 
   // For the rest of the epoch: the next one has an order of its own.

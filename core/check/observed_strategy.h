@@ -14,6 +14,8 @@
 
 #include "check/alteration.h"
 #include "check/buffer_watch.h"
+#include "check/even_steps.h"
+#include "check/marked_samples.h"
 #include "data/dataset.h"
 #include "mgcompare/strategy.h"
 
@@ -36,6 +38,7 @@ struct Disturbance {
   const Split* samples = nullptr;   // of the training, in the order of `seed`; with an alteration or a blank batch
   // All samples of the second step of the second epoch are this one, in lockstep.
   std::optional<std::uint32_t> blank = {};
+  const MarkedSamples* marks = nullptr;  // which each rank trains, at free pace; null: no training with them
   bool keeps_weights = false;       // all that settle() returns on rank 0, also after the steps at which `settles` calls it, with the buffers
   // What settle() should return after each epoch and after steps, on all ranks if they have one model, otherwise on rank 0; and how far it may differ.
   // Null: not known.
@@ -68,6 +71,7 @@ struct Observation {
     std::map<std::pair<std::size_t, std::size_t>, double> sent;  // bytes by epoch and step, in lockstep
     // What settle() returned after steps, by epoch and step, if that is kept or departs from Disturbance::settled.
     std::map<std::pair<std::size_t, std::size_t>, std::vector<float>> within;
+    std::vector<std::size_t> marked;  // steps with a learning rate that is not 0, by part of the marked samples
     double processor_seconds = 0;   // of its thread
   };
   explicit Observation(std::size_t ranks) : ranks(ranks) {}
@@ -75,6 +79,7 @@ struct Observation {
   void append(Observation more);
   std::vector<OfRank> ranks;
   std::unique_ptr<BufferWatch> buffers;  // null: not watched
+  std::unique_ptr<EvenSteps> even;  // null: ranks run as they do
 };
 
 // The strategy of one rank. `observation` must outlive it.

@@ -148,6 +148,11 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
     change_rate(extent.rate_changes[1], of.optimizer == scope_.optimizers.front() ? 1 : kFallsToATenth);
   }
   if (of.smooth) smoothen(trial.config);
+  if (of.marks != nullptr) {
+    trial.config.model = of.marks->model();
+    trial.config.data.prepare = {};
+    trial.config.optimizer.weight_decay = 0;
+  }
   trial.control = of.reversed;
   if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;
   return trial;
@@ -162,7 +167,11 @@ Trial Trainings::planned_trial_of(const TrainingCase& of, const Traits& traits) 
 
 NetworkSpec Trainings::spec_of(const TrainingCase& of) const {
   const Config config = trial_of(of).config;
-  return make_spec(config.model, dataset_.spec, config.optimizer.decay_biases);
+  return make_spec(config.model, data_of(of).spec, config.optimizer.decay_biases);
+}
+
+const Dataset& Trainings::data_of(const TrainingCase& of) const {
+  return of.marks != nullptr ? of.marks->data() : of.fitted && blanked_ ? *blanked_ : dataset_;
 }
 
 std::size_t Trainings::parameters() const { return spec_of({.optimizer = "sgd"}).parameters; }
@@ -170,9 +179,9 @@ std::size_t Trainings::parameters() const { return spec_of({.optimizer = "sgd"})
 TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial) {
   TrainingRequest request;
   request.trial = &trial;
-  request.dataset = of.fitted && blanked_ ? &*blanked_ : &dataset_;
+  request.dataset = &data_of(of);
   request.platform = &platform_;
-  request.initial_weights = &initial(of);
+  request.initial_weights = of.marks != nullptr ? &of.marks->initial_weights() : &initial(of);
   request.numerics.average_pooling = of.smooth;
   request.numerics.deterministic = true;
   request.numerics.kernels = trial.config.kernels;
@@ -189,17 +198,19 @@ Traits Trainings::traits(const TrainingCase& of, StrategyOptions& options) {
   const Trial trial = trial_of(of);
   const Traits traits = make_strategy(file_of(of.strategy), options, facts_of(trial, trial.config, scope_.samples))->traits();
   expect_possible_traits(of.strategy.name, traits);
-  const std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.hosts, of.is_brief, of.in_real_time, of.all_epochs);
+  const std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.hosts, of.is_brief, of.in_real_time, of.all_epochs,
+                                      of.marks != nullptr);
   expect_same_traits(of.strategy.name, traits_.try_emplace(key, texts_of(traits)).first->second, traits);
   return traits;
 }
 
 bool Trainings::sees_steps(const TrainingCase& of) const {
-  return on_cpu() || of.audit || of.settles || of.resumes || of.alteration;
+  return on_cpu() || of.audit || of.settles || of.resumes || of.alteration || of.marks != nullptr;
 }
 
 Observation Trainings::new_observation(const TrainingCase& of, bool is_lockstep) const {
   Observation seen(static_cast<std::size_t>(of.ranks));
+  if (of.marks != nullptr) seen.even = std::make_unique<EvenSteps>(seen.ranks.size());
   const NetworkSpec spec = spec_of(of);
   if (spec.buffers == 0 || !sees_steps(of)) return seen;
   std::vector<double> momentum(spec.buffers);
@@ -241,6 +252,7 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   Disturbance disturbance = disturbance_of(of);
   disturbance.settles = of.settles;
   disturbance.alteration = of.alteration;
+  disturbance.marks = of.marks;
   disturbance.settled = of.settled;
   disturbance.limit = of.limit;
   if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer, of.is_brief).unsettled;

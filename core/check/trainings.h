@@ -59,6 +59,7 @@ struct TrainingCase {
   const std::vector<SettledModel>* settled = nullptr;
   double limit = 0;
   std::optional<Alteration> alteration = {};
+  const MarkedSamples* marks = nullptr;  // trains these with their network, at free pace; null: the config's network with its data
 };
 
 struct ObservedTraining {
@@ -141,6 +142,7 @@ class Trainings {
   Trial planned_trial_of(const TrainingCase& of, const Traits& traits) const;
   TrainingRequest request_of(const TrainingCase& of, const Trial& trial);
   NetworkSpec spec_of(const TrainingCase& of) const;
+  const Dataset& data_of(const TrainingCase& of) const;
   // What changes a training, also that on one device, whatever the strategy.
   Disturbance disturbance_of(const TrainingCase& of) const;
   // Steps that are captured for replays cannot be disturbed or watched. An audit prevents the capture.

@@ -289,7 +289,7 @@ void Verification::check_approximate(TrainingCase of, const Traits& traits) {
   if (of.ranks > 1 && traits.pace == Traits::Pace::lockstep) check_sent(of, plain.seen, disturbed.seen);
   if (traits.pace == Traits::Pace::free) {
     check_conservation(of, plain.outcome);
-    check_real_time(audited);
+    check_real_time(audited, traits);
   }
   check_settled(of, traits, plain);
   if (has_one_model(traits) && of.ranks > 1) check_contributions(of, traits, plain);

@@ -98,7 +98,9 @@ class Verification {
   void check_contributions(TrainingCase of, const Traits& traits, const ObservedTraining& plain);
   void check_contribution(TrainingCase of, const ObservedTraining& plain);
   void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
-  void check_real_time(TrainingCase of);
+  void check_real_time(TrainingCase of, const Traits& traits);
+  // That a model depends on what each rank learns in real time, where no training can be repeated with another sample.
+  void check_marks(TrainingCase of);
   // Of a strategy that has no order which virtual time could decide, and refuses its options there.
   void check_unordered(const StrategyConfig& strategy, const std::string& optimizer);
   void check_ceiling(const TrainingCase& of, const ObservedTraining& training);

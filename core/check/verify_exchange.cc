@@ -111,32 +111,12 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
         is_alone ? "none before settle()" : "no bytes were sent in any step, but ranks learn from each other's samples");
 }
 
-// Runs train in real time unless the config is deterministic. A strategy sees which it is (Facts::ordered), and may do something else. Staleness, and
-// with it the rates, then depend on the machine.
-void Verification::check_real_time(TrainingCase of) {
-  of.in_real_time = true;
-  check_conservation(of, run(of).outcome);
-}
-
 bool Verification::lacks_common_step(const Traits& traits) const {
   return trainings_.normalises() && config_.batch_norm == BatchNormPolicy::sync && traits.pace == Traits::Pace::free;
 }
 
 void Verification::report_no_common_step(const TrainingCase& of) {
   report(Verdict::skipped, of, "several ranks", "it has no step common to all ranks, and batch_norm: sync needs one");
-}
-
-// Its trainings cannot be repeated. So they are only required to end, and what they apply is compared with what they compute.
-void Verification::check_unordered(const StrategyConfig& strategy, const std::string& optimizer) {
-  if (config_.deterministic) return;  // a run refuses the row, too
-  for (const int ranks : scope_.ranks) {
-    TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .audit = true, .in_real_time = true};
-    std::vector<OptionProblem> problems;
-    const std::optional<Traits> traits = accepted(of, problems);
-    if (!traits) continue;
-    if (lacks_common_step(*traits)) report_no_common_step(of);
-    else check_real_time(of);
-  }
 }
 
 // Free-running ranks: the sum of the gradients computed must equal the sum of the gradients applied.
