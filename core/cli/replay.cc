@@ -13,6 +13,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "cli/environment.h"
+#include "cli/report_commands.h"
 #include "cli/run_command.h"
 #include "discovery/plugin_checksum.h"
 #include "discovery/plugin_files.h"
@@ -147,6 +148,7 @@ std::string outcome_of(Supervisor& supervisor, const Run& run, const Trial& tria
 
 int replay_run(const Command& command) {
   const Run run = read_run(command.target);
+  warn_of_taints(run);
   Plugins plugins(run, command.trust_results);
   Supervisor supervisor(trial_settings(command.target));
   int replayed = 0, same = 0;
@@ -173,7 +175,6 @@ int replay_run(const Command& command) {
                 "`measure: {record: true}`");
   for (const std::string& sentence : plugins.sentences()) fmt::print("{}\n", plain(sentence));
   for (const std::string& sentence : others) fmt::print("{}\n", plain(sentence));
-  for (const std::string& taint : run.info.taints) fmt::print("warning: {}\n", plain(taint));
   fmt::print("{} of {} trials ended with the same weights\n", same, replayed);
   return same == replayed && is_whole ? kDone : kProblemFound;
 }

@@ -28,6 +28,7 @@
 #include "reports/regression.h"
 #include "reports/report.h"
 #include "reports/summary.h"
+#include "results/continuation.h"
 #include "results/results_store.h"
 
 namespace mgcompare {
@@ -114,9 +115,13 @@ std::vector<LinkMeasurements> examined_in(const std::string& file) {
 bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
 
 // `report` says it in the report.
+}  // namespace
+
 void warn_of_taints(const Run& run) {
   for (const std::string& taint : run.info.taints) print_stderr("warning: {} is TAINTED: {}\n", plain(run.directory), plain(taint));
 }
+
+namespace {
 
 // The slowest of the links between hosts, because every exchange waits for it.
 LinkModel between_hosts(const std::string& file) {
@@ -283,16 +288,20 @@ int export_run(const Command& command) {
   const Run run = read_run(command.target);
   warn_of_taints(run);
   const std::filesystem::path folder = std::filesystem::path(command.target) / "mllog";
-  std::size_t written = 0;
+  std::size_t written = 0, damaged = 0, unfinished = 0;
   write_all_atomically(Directory(command.target).subfolder("mllog"), [&](const AddFile& add) {
     for (const Row& row : run.rows) {
-      if (row.state != RowState::finished || row.trial.rehearsal) continue;
+      if (row.trial.rehearsal) continue;
+      damaged += is_damaged(row) ? 1 : 0;
+      unfinished += row.state != RowState::finished ? 1 : 0;
+      if (is_damaged(row) || row.state != RowState::finished) continue;
       add(fmt::format("trial-{}.log", row.trial.number), mllog(run, row));
       ++written;
     }
   });
   if (written == 0) throw Error(fmt::format("{}: no trial has finished, so there is nothing to export", command.target));
-  fmt::print("{} ({} trials)\n", folder.string(), written);
+  fmt::print("{} ({} trials{}{})\n", folder.string(), written, damaged == 0 ? "" : fmt::format(", without {} whose rows are damaged", damaged),
+             unfinished == 0 ? "" : fmt::format(", without {} that have not finished", unfinished));
   return kDone;
 }
 

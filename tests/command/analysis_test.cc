@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "results/sqlite.h"
 #include "rig.h"
 
 namespace mgcompare {
@@ -153,6 +154,10 @@ TEST_F(Analysis, ExportsALogATrial) {
     ++files;
   }
   EXPECT_EQ(files, place_.only_run().rows.size());
+  Database(path("results.sqlite"), Database::Mode::write).script("UPDATE trial SET weights_hash = '00' WHERE number = 1");
+  const Ended damaged = place_.run({"export", run_, "--mllog"});
+  EXPECT_EQ(damaged.code, 0) << damaged.err;
+  EXPECT_NE(damaged.out.find(std::to_string(files - 1) + " trials, without 1 whose rows are damaged"), std::string::npos) << damaged.out;
 }
 
 }  // namespace
