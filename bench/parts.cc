@@ -55,12 +55,6 @@ constexpr struct {
     {"host", [](const RankTimes& times) { return times.harness; }},
 };
 
-std::string file_of(const std::string& strategy) {
-  for (const PluginSummary& plugin : find_plugins({}))
-    if (plugin.name == strategy && plugin.problem.empty()) return plugin.file;
-  throw Error("there is no plugin " + strategy);
-}
-
 // Seconds per step.
 struct Step {
   double all = 0;
@@ -87,7 +81,7 @@ void measure(const Case& one, const Config& config, std::size_t batch, const Dat
   trial.devices = one.devices;
   trial.global_batch = batch;
   trial.strategy = {one.strategy, one.strategy, {}, {}};
-  trial.plugin_file = file_of(one.strategy);
+  trial.plugin_file = file_of_plugin(one.strategy);
   DelayedPlatform undelayed(platform, {}, one.captured);
   // Ten microseconds; on a CPU 5 % of a step.
   const auto usual = [&] { return median({step_of(trial, data, undelayed).all, step_of(trial, data, undelayed).all, step_of(trial, data, undelayed).all}); };

@@ -107,6 +107,12 @@ std::vector<std::string> missing_plugin_folders() {
   return missing;
 }
 
+std::string file_of_plugin(const std::string& name) {
+  for (const PluginSummary& plugin : find_plugins({}))
+    if (plugin.name == name && plugin.problem.empty()) return plugin.file;
+  throw Error("there is no plugin named " + name);
+}
+
 PluginSummary inspect_plugin(const std::string& file) {
   PluginSummary summary;
   summary.file = file;

@@ -102,7 +102,7 @@ TEST(Bmuf, BytesAreOneAllReduceABlock) {
 
 std::vector<OptionProblem> ask(const std::vector<OptionConfig>& given, int ranks, std::size_t steps) {
   ProbeQuestion question;
-  question.plugin_file = plugin_file("bmuf");
+  question.plugin_file = file_of_plugin("bmuf");
   question.strategy = {"bmuf", "bmuf", given, {}};
   question.facts.ranks = ranks;
   question.facts.steps_per_epoch = steps;

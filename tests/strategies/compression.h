@@ -51,7 +51,7 @@ inline std::vector<std::string> problems_of(const std::string& plugin, const Set
   facts.steps_per_epoch = 10;
   facts.epochs = 2;
   facts.optimizer = "sgd";
-  const StrategySummary summary = probe_strategy({plugin_file(plugin), {plugin, plugin, settings, {}}, facts});
+  const StrategySummary summary = probe_strategy({file_of_plugin(plugin), {plugin, plugin, settings, {}}, facts});
   std::vector<std::string> texts;
   for (const OptionProblem& problem : summary.problems) texts.push_back(problem.key + ": " + problem.text);
   return texts;

@@ -49,7 +49,7 @@ inline Trial free_trial(std::size_t ranks, const std::string& plugin, const Sett
 // Keys of the options that have problems.
 inline std::vector<std::string> refused(const std::string& plugin, const Settings& settings, const Facts& facts) {
   StrategyOptions options(options_of(settings));
-  make_strategy(plugin_file(plugin), options, facts);
+  make_strategy(file_of_plugin(plugin), options, facts);
   std::vector<std::string> keys;
   for (const OptionProblem& problem : options.problems()) keys.push_back(problem.key);
   return keys;

@@ -39,7 +39,7 @@ TEST(Serial, RunsOnOneRankAndSendsNothing) {
   EXPECT_EQ(result.bytes_per_step, 0);
   EXPECT_EQ(result.traits.at("role"), "baseline");
   StrategyOptions none({});
-  EXPECT_EQ(make_strategy(plugin_file("serial"), none, {})->traits().most_ranks, 1);
+  EXPECT_EQ(make_strategy(file_of_plugin("serial"), none, {})->traits().most_ranks, 1);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(LocalSgd, IsExactWhereTheMeanOfCopiesIsTheUpdateByTheMean) {
     facts.steps_per_epoch = 15;
     facts.optimizer = optimizer;
     facts.momentum = optimizer == "sgd" ? 0.9 : 0;
-    return make_strategy(plugin_file("local_sgd"), read, facts)->traits();
+    return make_strategy(file_of_plugin("local_sgd"), read, facts)->traits();
   };
   EXPECT_EQ(promise({option("every", "1")}, "sgd").promise, Traits::Promise::exact);
   EXPECT_EQ(promise({option("every", "1")}, "adam").promise, Traits::Promise::approximate);

@@ -77,7 +77,7 @@ TEST_P(LocalSteps, ResumeInTheMiddleOfAPeriod) {
 
 TEST_P(LocalSteps, APeriodLongerThanTheEpochIsRefused) {
   ProbeQuestion question;
-  question.plugin_file = plugin_file(GetParam());
+  question.plugin_file = file_of_plugin(GetParam());
   question.strategy = {GetParam(), GetParam(), options_of(GetParam(), 16), {}};
   question.facts.ranks = 2;
   question.facts.steps_per_epoch = 15;

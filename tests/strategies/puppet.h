@@ -109,7 +109,7 @@ inline Played play(const Play& play, bool settles = false) {
   optimizer.kind = OptimizerKind::sgd;
   optimizer.momentum = play.momentum;
   optimizer.weight_decay = 0;
-  const std::string file = plugin_file(play.plugin);
+  const std::string file = file_of_plugin(play.plugin);
   const Shape shape = {1};
   ScheduleLog record;
   record.epochs[0][0] = play.order;

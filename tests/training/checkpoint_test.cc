@@ -16,7 +16,6 @@
 namespace mgcompare {
 namespace {
 
-using testing::plugin_file;
 using testing::run;
 using testing::small_trial;
 

@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "data/load.h"
-#include "discovery/plugin_files.h"
 
 namespace mgcompare::testing {
 namespace {
@@ -64,18 +63,12 @@ ModelConfig lenet_model() {
                          layer("max_pool", 0, 2, 2), layer("dense", 500), layer("tanh"), layer("dense", 10)});
 }
 
-std::string plugin_file(const std::string& name) {
-  for (const PluginSummary& plugin : find_plugins({}))
-    if (plugin.name == name && plugin.problem.empty()) return plugin.file;
-  throw Error("no plugin " + name);
-}
-
 Trial small_trial(std::size_t ranks, const std::string& plugin, const std::vector<OptionConfig>& options) {
   Trial trial;
   trial.ranks_per_device = ranks;
   trial.global_batch = 50;
   trial.strategy = {plugin, plugin, options, {}};
-  if (!plugin.empty()) trial.plugin_file = plugin_file(plugin);
+  if (!plugin.empty()) trial.plugin_file = file_of_plugin(plugin);
   trial.config.model = small_model();
   trial.config.data.set = DataSource::digits;
   trial.config.optimizer.momentum = 0.9;

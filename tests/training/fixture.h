@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/digits.h"
+#include "discovery/plugin_files.h"
 #include "mgcompare/group.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
@@ -62,9 +63,6 @@ TrainingOutcome run_in_two_parts(const Trial& trial, const std::function<void(Tr
 
 // Expects that an interrupted and resumed trial has the same bits as an uninterrupted one.
 void expect_resumable(const Trial& trial);
-
-// The file of a shipped strategy in the build directory.
-std::string plugin_file(const std::string& name);
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b);
 

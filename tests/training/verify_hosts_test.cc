@@ -40,7 +40,7 @@ Verified checked_server(const char* lie) {
   return verified;
 }
 
-PluginSummary shipped(const std::string& name) { return inspect_plugin(testing::plugin_file(name)); }
+PluginSummary shipped(const std::string& name) { return inspect_plugin(file_of_plugin(name)); }
 
 TEST(VerifyHosts, StrategiesHoldOnEveryShape) {
   for (const char* name : {"replicated", "data_parallel", "sharded_server", "tower", "local_sgd", "bmuf", "easgd", "async_sgd", "onebit", "top_k", "power_sgd", "independent"}) {
