@@ -36,12 +36,6 @@ TEST(VerifyRates, LowerOnesForStaleGradientsPass) {
   EXPECT_TRUE(verified.passed) << failures(verified);
 }
 
-// Verified trainings are in virtual time otherwise, and the strategy is told so.
-TEST(VerifyRealTime, DroppedGradientsFail) {
-  const ServerLie lie("drops in real time");
-  EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("in real time, applied gradients equal computed gradients"));
-}
-
 class VerifyHalf : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(VerifyHalf, OfAShareIsNotEnough) {
