@@ -8,7 +8,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kMostJudgedEpochs = 4;
+constexpr std::size_t kMostJudgedEpochs = 3;
 // As many units as the most ranks: also a strategy whose ranks each send another part of the weights sends some of each mark.
 constexpr std::size_t kUnits = 16, kClasses = 3;
 // Larger than the other inputs of layers, so that a strategy which sends only the largest gradients sends these.

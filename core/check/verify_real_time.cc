@@ -18,7 +18,7 @@ using Verdict = VerifyFinding::Verdict;
 constexpr char kDepends[] = "in real time, the model depends on every rank's samples";
 
 // The last ones are for what a model shows some exchanges later.
-constexpr std::size_t kEpochs = 8;
+constexpr std::size_t kEpochs = 6;
 // A gradient that comes too late may be dropped in one training, but not each time.
 constexpr std::size_t kTrainings = 3;
 constexpr std::size_t kLeastSteps = kTrainings;  // of a part in all of them
