@@ -1,7 +1,6 @@
 #include "check/doctor.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include "base/abortable_barrier.h"
 #include "base/median.h"
 #include "base/rank_threads.h"
+#include "check/collective_call.h"
 #include "check/test_pattern.h"
 #include "plan/trial.h"
 
@@ -20,31 +20,6 @@ constexpr std::size_t kSmallBytes = 4, kLeastSum = 4096;
 constexpr std::size_t kTail = 52;  // bytes beyond whole pages, so that partial pages are checked too
 constexpr std::size_t kMatrix = 1024;
 constexpr std::size_t kMaxCalls = 1u << 16;
-constexpr std::string_view kAllReduce = "all_reduce";
-
-// What a rank moves in a call: `all` floats, and the rank's part of them.
-struct Vectors {
-  int rank, root;
-  float *all, *mine;
-  std::size_t bytes;                // of `all`
-  Counts counts, sizes;             // of the ranks' parts, in floats and in bytes
-  std::size_t floats() const { return bytes / sizeof(float); }
-};
-
-struct NamedCall {
-  std::string_view name;
-  void (*make)(Collectives&, const Vectors&);
-};
-constexpr std::array<NamedCall, 8> kCalls{{
-    {kAllReduce, [](Collectives& group, const Vectors& of) { group.all_reduce(of.rank, of.all, of.floats(), Type::float32); }},
-    {"reduce", [](Collectives& group, const Vectors& of) { group.reduce(of.rank, of.all, of.floats(), Type::float32, of.root); }},
-    {"broadcast", [](Collectives& group, const Vectors& of) { group.broadcast(of.rank, of.all, of.bytes, of.root); }},
-    {"gather", [](Collectives& group, const Vectors& of) { group.gather(of.rank, of.mine, of.all, of.sizes, of.root); }},
-    {"scatter", [](Collectives& group, const Vectors& of) { group.scatter(of.rank, of.all, of.mine, of.sizes, of.root); }},
-    {"all_gather", [](Collectives& group, const Vectors& of) { group.all_gather(of.rank, of.mine, of.all, of.sizes); }},
-    {"reduce_scatter", [](Collectives& group, const Vectors& of) { group.reduce_scatter(of.rank, of.all, of.mine, of.counts, Type::float32); }},
-    {"all_to_all", [](Collectives& group, const Vectors& of) { group.all_to_all(of.rank, of.all, of.sizes, of.mine, of.sizes); }},
-}};
 constexpr std::size_t kCapturedCalls = 16;
 constexpr int kRepeatedMeasurements = 2;
 
@@ -302,15 +277,9 @@ class LinkMeasurement {
     }
   }
 
-  // Moves a vector of so many bytes, of which each rank has the same part. In an all_to_all each rank has such a vector and sends its parts.
+  // Moves a vector of so many bytes.
   void exchange(const std::string& call, std::size_t me, std::size_t devices, std::size_t bytes, std::size_t root, Collectives& group) {
-    const auto found = std::find_if(kCalls.begin(), kCalls.end(), [&](const NamedCall& each) { return each.name == call; });
-    if (found == kCalls.end()) throw Error("there is no collective " + call);
-    Vectors of{static_cast<int>(me), static_cast<int>(root), memories_[me].sums.data(), memories_[me].parts.data(), bytes,
-               Counts(devices, bytes / sizeof(float) / devices), {}};
-    of.sizes = of.counts;
-    for (std::size_t& size : of.sizes) size *= sizeof(float);
-    found->make(group, of);
+    make_call(call, group, {static_cast<int>(me), static_cast<int>(root), memories_[me].sums.data(), memories_[me].parts.data(), bytes, devices});
   }
 
   // Seconds of a call in a captured sequence of them, as in captured steps: where the host issues each call, small ones take as long as it does.

@@ -127,6 +127,12 @@ template <Activation A, class Before, bool kAdds, class T> struct NormalTerm {
 template <int V, class T> struct HeldSlope {
   Pack<T, V> x, dy;
 };
+template <int V, class T> struct Slopes {
+  const T *x, *dy;
+  __device__ HeldSlope<V, T> load(std::size_t position) const {
+    return {kernels::hold<T, V>(x + position), kernels::hold<T, V>(dy + position)};
+  }
+};
 
 // Sums of the slopes, which are the gradient of beta, and of their products with value - mean: that of gamma, divided by `inverse`.
 template <Activation A, class Before, class T> struct SlopeTerm {
@@ -135,13 +141,9 @@ template <Activation A, class Before, class T> struct SlopeTerm {
   Before before;
   Scales scales;
 
-  template <int V> struct At {
-    const T *x, *dy;
+  template <int V> struct At : Slopes<V, T> {
     typename Before::template Loaded<V> before;
     Scales::Loaded<V> scales;
-    __device__ HeldSlope<V, T> load(std::size_t position) const {
-      return {kernels::hold<T, V>(x + position), kernels::hold<T, V>(dy + position)};
-    }
     __device__ void operator()(std::size_t, const HeldSlope<V, T>& held, float (&sums)[2 * V]) const {
       float values[V], slopes[V];
       kernels::widen(held.x, values);
@@ -156,7 +158,7 @@ template <Activation A, class Before, class T> struct SlopeTerm {
     }
   };
   template <int V> __device__ At<V> at(unsigned channel) const {
-    return {x, dy, before.template at<V>(channel), scales.template at<V>(channel)};
+    return {{x, dy}, before.template at<V>(channel), scales.template at<V>(channel)};
   }
 };
 
@@ -174,15 +176,11 @@ template <Activation A, Activation kBefore, class T> struct InputTerm {
   bool training;
   unsigned channels;
 
-  template <int V> struct At {
-    const T *x, *dy;
+  template <int V> struct At : Slopes<V, T> {
     T* dx;
     typename LeftOver<kBefore>::template Loaded<V> before;
     Scales::Loaded<V> scales;
     float slope_mean[V], product_mean[V];  // the latter times `inverse`
-    __device__ HeldSlope<V, T> load(std::size_t position) const {
-      return {kernels::hold<T, V>(x + position), kernels::hold<T, V>(dy + position)};
-    }
     __device__ void compute(std::size_t position, const HeldSlope<V, T>& held, float (&slopes)[V]) const {
       float values[V];
       kernels::widen(held.x, values);
@@ -208,7 +206,7 @@ template <Activation A, Activation kBefore, class T> struct InputTerm {
     }
   };
   template <int V> __device__ At<V> at(unsigned channel) const {
-    At<V> at{x, dy, dx, before.template at<V>(channel), scales.template at<V>(channel), {}, {}};
+    At<V> at{{x, dy}, dx, before.template at<V>(channel), scales.template at<V>(channel), {}, {}};
     const float all = *count * share;
     const float part = training && all > 0 ? 1 / all : 0;  // running statistics: no gradient
 #pragma unroll
