@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "config/config_difference.h"
 #include "config/problem.h"
 #include "reports/framework.h"
@@ -57,6 +59,25 @@ bool is_of_the_plan(const std::string& key) {
                                        "isolation", "checkpoint_epochs", "measure.time_limit", "measure.progress_limit", "measure.memory_limit", "data.path"};
   return std::any_of(std::begin(kOwn), std::end(kOwn),
                      [&](std::string_view own) { return key == own || (key.starts_with(own) && key[own.size()] == '.'); });
+}
+
+// The layers of the run's networks, as JSON, by name.
+std::map<std::string, std::string> networks_of(const Run& run) {
+  std::map<std::string, std::string> layers;
+  for (const Row& row : run.rows) {
+    std::string& of_name = layers[row.config->model.name];
+    if (of_name.empty()) of_name = nlohmann::json(*row.config).at("layers").dump();
+  }
+  return layers;
+}
+
+// Names that the runs give to different networks.
+std::vector<std::string> ambiguous_networks(const Run& one, const Run& other) {
+  std::vector<std::string> names;
+  const std::map<std::string, std::string> ours = networks_of(one);
+  for (const auto& [name, layers] : networks_of(other))
+    if (const auto found = ours.find(name); found != ours.end() && !differing_keys(found->second, layers).empty()) names.push_back(plain(name));
+  return names;
 }
 
 std::string value_of(const std::string& text) { return text.empty() ? "nothing" : plain(text); }
@@ -119,6 +140,8 @@ std::vector<std::string> differences(const std::vector<Run>& runs, const std::ve
     std::erase_if(keys, is_of_the_plan);
     if (!keys.empty())
       all.push_back(fmt::format("{} differ in {}: a difference of their rows may be due to that", both, listed(keys, 8)));
+    if (const std::vector<std::string> networks = ambiguous_networks(runs.front(), runs[number]); !networks.empty())
+      all.push_back(fmt::format("{} have different networks under one name ({}): their rows must not be compared", both, listed(networks, 8)));
     if (one.program_version != other.program_version)
       all.push_back(fmt::format("{} were made by different versions of the program: {} and {}", both, value_of(one.program_version),
                                 value_of(other.program_version)));

@@ -14,6 +14,9 @@
 
 namespace mgcompare {
 
+// How far the sum of the gradients applied may be from that of the gradients computed, relative to it.
+inline constexpr double kConservedGap = 1e-5;
+
 class Verification {
  public:
   // As the constructor of Trainings.

@@ -40,9 +40,8 @@ constexpr std::size_t kFullSteps = 2, kLastStep = 3, kOwnEpochs = 2;
 // Of the training with the config's schedule: epochs of two full steps and a short one.
 constexpr std::size_t kSamplesOfSchedule = 2 * kSmallBatch + kSmallBatch - 1, kMostEpochs = 60, kMostEpochsQuick = 16;
 constexpr std::size_t kLargestBatch = 512, kLargestBatchQuick = 128, kMostBatches = 3;
-// How much farther than a control, one device that sums in another order, a backend may be from one device: all of its sums have another order, and
-// where rounding grows, it grows exponentially. Where so much is beyond the largest limit, rounding decides.
-constexpr double kControlFactor = 100, kLargestLimit = 3e-2;
+// Where kDriftFactor times the distance of a control is beyond this, rounding decides.
+constexpr double kLargestLimit = 3e-2;
 constexpr double kStatisticsLimit = 1e-2;  // weights within their limit change them by less
 // Relative to the loss, and absolute near zero. A loss that is summed in another order differs by 1e-6, and weights within their limit change it more.
 constexpr double kLossLimit = 1e-2, kFirstLossLimit = 1e-4, kLeastLoss = 0.1;
@@ -229,7 +228,7 @@ class Check {
     return dataset;
   }
 
-  // Returns false if rounding decides where this training goes, so that it says nothing.
+  // Returns false if rounding decides where this training goes, so that not all of its epochs say something.
   bool compare(const StrategySummary& summary, const std::string& optimizer, int devices, const Length& length) {
     const Trial trial = trial_of(optimizer, devices, summary.backend, length);
     if (const std::string missing = missing_in_backend(summary, trial, trial.config); !missing.empty()) {
@@ -249,11 +248,10 @@ class Check {
       const NetworkSpec spec = make_spec(trial.config.model, dataset.spec, trial.config.optimizer.decay_biases);
       // A run evaluates the weights of every epoch.
       std::vector<double> differences;
-      Largest<StatisticsGap> statistics;
+      std::vector<StatisticsGap> gaps;
       const auto settled = [&](std::size_t epoch, const BackendWeights& model) {
         differences.push_back(largest_difference(expected.models.at(epoch).weights, model.parameters));
-        const StatisticsGap gap = statistics_gap(spec, expected.models[epoch].buffers, model.buffers);
-        statistics.add(gap, gap.gap, epoch);
+        gaps.push_back(statistics_gap(spec, expected.models[epoch].buffers, model.buffers));
       };
       LivePosition unwanted;
       const auto progress = listener_.progress ? listener_.progress : [](const Progress&) {};
@@ -276,17 +274,24 @@ class Check {
       judge(length.check,
             fmt::format("batch {}: {}", length.batch, difference_text(differences[epoch], limits[epoch], (epoch + 1) * length.steps_per_epoch())),
             differences[epoch], limits[epoch]);
-      if (limits[epoch] > kBackendLimit || differences[epoch] > kBackendLimit) return true;  // the others follow from it
+      const bool is_whole = limits.size() == differences.size();
+      if (differences[epoch] > limits[epoch]) return is_whole;  // the others follow from it
+      // Where rounding has grown, it is in these figures, too.
+      const auto calm = static_cast<std::size_t>(std::find_if(limits.begin(), limits.end(), [](double limit) { return limit > kBackendLimit; }) - limits.begin());
+      if (calm == 0) return is_whole;
+      Largest<StatisticsGap> statistics;
+      for (std::size_t number = 0; number < calm; ++number) statistics.add(gaps[number], gaps[number].gap, number);
       if (!statistics.figure.layer.empty())
         judge(kStatistics, fmt::format("those of {} differ by {:.1e} of their size after epoch {}, limit {:.0e}", statistics.figure.layer, statistics.size,
                                        statistics.epoch + 1, kStatisticsLimit), statistics.size, kStatisticsLimit);
       Largest<double> losses;
-      for (std::size_t number = 0; number < result.epochs.size(); ++number) {
-        const double own = result.epochs[number].loss, loss = expected.losses.at(number);
+      for (std::size_t number = 0; number < calm; ++number) {
+        const double own = result.epochs.at(number).loss, loss = expected.losses.at(number);
         losses.add(own, std::abs(own - loss) / std::max(loss, kLeastLoss), number);
       }
       judge(kReportsLoss, fmt::format("{:.6g} in epoch {}, one device {:.6g}", losses.figure, losses.epoch + 1, expected.losses.at(losses.epoch)), losses.size,
             length.epochs == 1 ? kFirstLossLimit : kLossLimit);
+      return is_whole;
     } catch (const Interrupted&) {
       throw;
     } catch (...) {
@@ -309,7 +314,7 @@ class Check {
     const std::optional<Course> control = reference_unless_diverged(trial, dataset, numerics);
     if (!control) return {};
     for (std::size_t epoch = 0; epoch < limits.size(); ++epoch) {
-      const double drift = kControlFactor * largest_difference(expected.models.at(epoch).weights, control->models.at(epoch).weights);
+      const double drift = kDriftFactor * largest_difference(expected.models.at(epoch).weights, control->models.at(epoch).weights);
       limits[epoch] = std::max(kBackendLimit, drift);
       if (limits[epoch] <= kLargestLimit) continue;
       limits.resize(epoch);

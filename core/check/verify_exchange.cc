@@ -125,7 +125,7 @@ void Verification::check_conservation(const TrainingCase& of, const TrainingOutc
   // With options the result is only printed: they may drop or correct gradients, or apply the mean of several.
   // Updates that no Optimizer makes are not seen.
   const bool is_judged = of.strategy.options.empty() && outcome.result.updates > 0;
-  const Verdict verdict = relative < 1e-5 ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed;
+  const Verdict verdict = relative < kConservedGap ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed;
   report(verdict, of, of.in_real_time ? kConservedInRealTime : kConserved,
          fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
   // The sums do not have the factors of Optimizer::update(), which may be smaller for stale gradients.

@@ -102,15 +102,23 @@ void Verification::check_marks(TrainingCase of) {
   of.all_epochs = kEpochs;
   if (!fit(of)) return;
   ShownParts shown(marks);
-  for (std::size_t k = 0; k < kTrainings && (k == 0 || !shown.all()); ++k) shown.add(run(of));
+  bool drops = false;               // as options may ask it to
+  for (std::size_t k = 0; k < kTrainings && (k == 0 || !shown.all()); ++k) {
+    const ObservedTraining training = run(of);
+    drops |= !of.strategy.options.empty() && training.outcome.result.updates > 0 && relative_gap(training.outcome.pushed, training.outcome.applied) >= kConservedGap;
+    shown.add(training);
+  }
+  std::size_t least = marks.judged_parts();
+  for (std::size_t rank = 0; rank < marks.ranks(); ++rank) least = std::min(least, shown.count(rank));
   const auto missing = shown.first(kLeastSteps);
+  if (missing && drops && least > 0)
+    return report(Verdict::printed, of, kDepends, fmt::format("it applies other gradients than it computes; what each rank learns is in the model, in {} of {} parts or more", least,
+                                                              marks.judged_parts()));
   if (missing) {
     const auto [rank, part] = *missing;
     return judge(false, of, kDepends, fmt::format("what rank {} learns in {} steps of epoch {} is not in the model of any of {} trainings", rank,
                                                   part % 2 == 0 ? "odd" : "even", part / 2 + 1, kTrainings));
   }
-  std::size_t least = marks.judged_parts();
-  for (std::size_t rank = 0; rank < marks.ranks(); ++rank) least = std::min(least, shown.count(rank));
   if (least == 0) return report(Verdict::printed, of, kDepends, "not checked with all ranks: one made too few steps");
   judge(true, of, kDepends, fmt::format("what each rank learns in even and in odd steps of an epoch is in the model, in {} of {} such parts or more", least,
                                         marks.judged_parts()));

@@ -176,7 +176,7 @@ int replay_run(const Command& command) {
   for (const std::string& sentence : plugins.sentences()) fmt::print("{}\n", plain(sentence));
   for (const std::string& sentence : others) fmt::print("{}\n", plain(sentence));
   fmt::print("{} of {} trials ended with the same weights\n", same, replayed);
-  return same == replayed && is_whole ? kDone : kProblemFound;
+  return replayed > 0 && same == replayed && is_whole ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

@@ -114,9 +114,9 @@ std::vector<LinkMeasurements> examined_in(const std::string& file) {
 
 bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
 
-// `report` says it in the report.
 }  // namespace
 
+// `report` says it in the report.
 void warn_of_taints(const Run& run) {
   for (const std::string& taint : run.info.taints) print_stderr("warning: {} is TAINTED: {}\n", plain(run.directory), plain(taint));
 }
@@ -299,7 +299,9 @@ int export_run(const Command& command) {
       ++written;
     }
   });
-  if (written == 0) throw Error(fmt::format("{}: no trial has finished, so there is nothing to export", command.target));
+  if (written == 0)
+    throw Error(fmt::format("{}: {}, so there is nothing to export", command.target,
+                            damaged > 0 ? "the rows of all finished trials are damaged" : "no trial has finished"));
   fmt::print("{} ({} trials{}{})\n", folder.string(), written, damaged == 0 ? "" : fmt::format(", without {} whose rows are damaged", damaged),
              unfinished == 0 ? "" : fmt::format(", without {} that have not finished", unfinished));
   return kDone;

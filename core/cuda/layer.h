@@ -85,7 +85,7 @@ class Layer {
   virtual void synchronize(const std::function<void(Vec)>& /*all_reduce*/) {}
   // Whether the gradient of an input is that of the output, so that the network may let it share the memory.
   virtual bool passes_gradient(std::size_t /*input*/) const { return false; }
-  // The derivative of the activation that takes backward() a pass of its own, unless the network multiplies by it (Tensor::derivative).
+  // The activation for whose derivative backward() needs a pass of its own, unless the network multiplies by it (Tensor::derivative).
   virtual Activation derivative() const { return Activation::none; }
   // Whether backward() writes to the output's gradient.
   virtual bool overwrites_output_gradient() const { return false; }

@@ -305,8 +305,11 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
     EXPECT_THAT(wrong.out, ContainsRegex("FAILED +" + fault + " [^\n]*" + figure));
   }
   // Where training amplifies rounding, a distance from one device says nothing.
-  const Ended chaotic = place_.run({"verify", "--quick", "--seed", "1", "--only", "strategy=plain", "--set", "optimizer.learning_rate=3", config("[serial, plain]")}, variables());
+  const Ended chaotic = place_.run({"verify", "--quick", "--seed", "1", "--only", "strategy=plain", "--set", "optimizer.learning_rate=3", "--set", "epochs=16",
+                                    config("[serial, plain]")}, variables());
   EXPECT_EQ(chaotic.code, 0) << chaotic.out << chaotic.err;
+  EXPECT_THAT(chaotic.out, HasSubstr("through the schedule of the config")) << "with another rate, because not all epochs could be judged";
+  EXPECT_THAT(right.out, Not(HasSubstr("through the schedule of the config")));
   // It knows no weight decay, and a small one hardly moves the weights within so few steps.
   const Ended undecayed = place_.run({"verify", "--quick", "--seed", "1", "--only", "as=undecayed", "--set", "optimizer.weight_decay=0.0001",
                                       config("[serial, {plain: {as: undecayed}}]")}, variables());

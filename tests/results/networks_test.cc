@@ -169,6 +169,24 @@ TEST(MergedRuns, WarnOfOtherSettingsAndData) {
   EXPECT_THAT(closing_summary(merged(runs), {}), HasSubstr("trained on different data"));
 }
 
+TEST(MergedRuns, WarnOfOtherNetworksOfOneName) {
+  mgcompare::Run other = on_gpus();
+  const std::vector<std::string> names = {"a", "b"};
+  const auto change = [&](const auto& f) {
+    for (Row& row : other.rows) {
+      auto config = std::make_shared<Config>(*row.config);
+      f(config->model);
+      row.config = config;
+    }
+  };
+  ASSERT_FALSE(other.rows.empty());
+  change([](ModelConfig& model) { model.layers.push_back({.type = LayerType::tanh, .name = "more"}); });
+  const std::string name = other.rows.front().config->model.name;
+  EXPECT_THAT(differences({on_gpus(), other}, names), ElementsAre("a and b have different networks under one name (" + name + "): their rows must not be compared"));
+  change([](ModelConfig& model) { model.name = "another"; });
+  EXPECT_THAT(differences({on_gpus(), other}, names), IsEmpty());
+}
+
 TEST(KindsOfDevices, AreComparedByTheirBaselines) {
   const std::vector<mgcompare::Run> runs = {three_by_three(), on_gpus(41)};
   const Table table = device_table(merged(runs));
