@@ -53,6 +53,14 @@ struct SectionScope {
   throw EndedAs(TrialStatus::unavailable, why + ", and in a rehearsal there are none");
 }
 
+// Sizes that the other ranks have told, in memory that they have not written in a rehearsal: none of them seems to send anything.
+void expect_told_sizes(const char* verb, const Counts& bytes, int rank) {
+  const auto own = static_cast<std::size_t>(rank);
+  std::size_t others = 0;
+  for (std::size_t other = 0; other < bytes.size(); ++other) others += other == own ? 0 : bytes[other];
+  if (bytes.size() > 1 && bytes[own] > 0 && others == 0) refuse_rehearsal(std::string(verb) + "() needs sizes that other ranks tell");
+}
+
 // Within a section of this thread, both would wait for its own end.
 void expect_no_section(const char* verb) {
   if (in_section) throw Error(std::string(verb) + " was called within exclusive(): the function of a section may only call peer()");
@@ -226,6 +234,7 @@ void RankGroup::broadcast_raw(void* data, std::size_t bytes, int root) {
 
 void RankGroup::gather_raw(const void* mine, void* all, const Counts& bytes, int root) {
   check("gather", bytes, root);
+  if (context_.is_rehearsal()) expect_told_sizes("gather", bytes, rank());
   move_data(Phase::exchange, "gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]), total(bytes),
             [&] { return context_.collectives_.gather(rank(), mine, all, bytes, root); });
 }
@@ -238,6 +247,7 @@ void RankGroup::scatter_raw(const void* all, void* mine, const Counts& bytes, in
 
 void RankGroup::all_gather_raw(const void* mine, void* all, const Counts& bytes) {
   check("all_gather", bytes);
+  if (context_.is_rehearsal()) expect_told_sizes("all_gather", bytes, rank());
   const double ranks = size();
   move_data(Phase::exchange, "all_gather", (ranks - 1) / ranks * total(bytes), total(bytes),
             [&] { return context_.collectives_.all_gather(rank(), mine, all, bytes); });
@@ -254,6 +264,7 @@ void RankGroup::reduce_scatter_raw(const void* all, void* mine, const Counts& co
 void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
   check("all_to_all", out_bytes);
   check("all_to_all", in_bytes);
+  if (context_.is_rehearsal()) expect_told_sizes("all_to_all", in_bytes, rank());
   move_data(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]), std::max(total(out_bytes), total(in_bytes)),
             [&] { return context_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
 }

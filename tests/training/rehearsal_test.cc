@@ -96,6 +96,13 @@ TEST(Rehearsal, RefusesWhatNeedsOtherRanks) {
     const int window = group.expose(Vec(own.data(), own.size()));
     group.peer(1).get(window, 0, Vec(other.data(), other.size()));
   }), HasSubstr("in a rehearsal there are none"));
+  // As a strategy does whose ranks tell each other how much they send.
+  EXPECT_THAT(error_of([](Group& group) {
+    std::vector<float> mine{3}, told(2), all(3);
+    group.all_gather<float>({mine.data(), 1}, {told.data(), 2});
+    const Counts counts{static_cast<std::size_t>(told[0]), static_cast<std::size_t>(told[1])};
+    group.all_gather<float>({all.data(), 3}, {all.data(), 3}, counts);
+  }), HasSubstr("all_gather() needs sizes that other ranks tell, and in a rehearsal there are none"));
 }
 
 PhaseEvent own(Phase phase, double at, double bytes = 0) { return {phase, false, at, {"reduce", bytes, 2 * bytes}}; }
