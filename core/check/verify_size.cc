@@ -22,12 +22,12 @@ constexpr std::size_t kShareOfSchedule = 4, kMostEpochs = 60, kMostEpochsQuick =
 // Of the shares of a training with many steps: small, some of them empty in the last step of an epoch.
 constexpr std::size_t kSmallShare = 2;
 
-// On several devices.
+// Of several ranks.
 void add_shares(Sizes& shares, const ScalingConfig& scaling) {
   std::set<std::size_t> counts;
   if (scaling.automatic) counts.insert(2);
   for (const DevicesConfig& asked : scaling.devices)
-    if (asked.count > 1) counts.insert(asked.count);
+    if (asked.count * scaling.ranks_per_device > 1) counts.insert(asked.count);
   // A share in weak scaling does not depend on the number.
   if (scaling.mode == ScalingMode::weak && !counts.empty()) counts = {1};
   for (const std::size_t count : counts)

@@ -4,6 +4,7 @@
 #include "base/print.h"
 #include "base/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -123,6 +124,14 @@ void warn_of_taints(const Run& run) {
 
 namespace {
 
+// A report marks them, but a prediction only lacks them.
+void warn_of_damage(const Run& run) {
+  const auto damaged = std::count_if(run.rows.begin(), run.rows.end(), is_damaged);
+  if (damaged > 0)
+    print_stderr("warning: {}: {} left out; `mgcompare report` marks damaged rows\n", plain(run.directory),
+                 damaged == 1 ? "1 trial whose row is damaged is" : fmt::format("{} trials whose rows are damaged are", damaged));
+}
+
 // The slowest of the links between hosts, because every exchange waits for it.
 LinkModel between_hosts(const std::string& file) {
   constexpr char kHow[] = "doctor --hosts a,b --json";
@@ -155,10 +164,12 @@ int predict_between_hosts(const Command& command) {
   }
   const Run run = read_run(command.target);
   warn_of_taints(run);
+  warn_of_damage(run);
   std::optional<Run> other;
   if (!command.measured.empty()) {
     other = read_run(command.measured);
     warn_of_taints(*other);
+    warn_of_damage(*other);
   }
   const Overview overview = overview_of(run), known = other ? overview_of(*other) : Overview();
   std::map<const Comparison*, std::vector<HostPrediction>> predictions;
@@ -240,6 +251,7 @@ int predict_more(const Command& command) {
   const std::vector<std::size_t> asked = counts_of(command.devices.empty() ? "1" : command.devices);
   const Run run = read_run(command.target);
   warn_of_taints(run);
+  warn_of_damage(run);
   if (command.link == "measured") links = links_of(run.info.links, command.target);
   const Overview overview = overview_of(run);
   std::map<const Comparison*, std::vector<Prediction>> predictions;

@@ -158,6 +158,8 @@ TEST_F(Analysis, ExportsALogATrial) {
   const Ended damaged = place_.run({"export", run_, "--mllog"});
   EXPECT_EQ(damaged.code, 0) << damaged.err;
   EXPECT_NE(damaged.out.find(std::to_string(files - 1) + " trials, without 1 whose rows are damaged"), std::string::npos) << damaged.out;
+  const Ended predicted = place_.run({"predict", run_, "--devices", "8", "--link", "latency=5us,bandwidth=20GB/s"});
+  EXPECT_NE(predicted.err.find("1 trial whose row is damaged is left out"), std::string::npos) << predicted.err;
 }
 
 }  // namespace

@@ -43,6 +43,9 @@ TEST(VerifySize, HasTheSharesOfTheConfig) {
   EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2}), 60000, false), "with shares of 256 samples, and of a third of a batch");
   EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {2}), 300), "with shares of 50 samples, and of a third of a batch") << "two steps of three ranks";
   Config config = config_with(ScalingMode::strong, {16}, {2});
+  Config on_one = config_with(ScalingMode::strong, {100}, {1});
+  on_one.scaling.ranks_per_device = 2;
+  EXPECT_EQ(first(on_one), "with shares of 50 samples, and of a third of a batch");
   config.variants.push_back({"more", {}, {}, std::make_shared<const Config>(config_with(ScalingMode::strong, {64}, {2}))});
   EXPECT_EQ(first(config), "with shares of 32 samples, and of a third of a batch");
 }
