@@ -19,10 +19,16 @@ using Verdict = VerifyFinding::Verdict;
 
 constexpr char kDepends[] = "in real time, the model depends on every rank's samples";
 
+// For as long as it lives.
+class ServerLie {
+ public:
+  explicit ServerLie(const char* lie) { setenv("SERVER_LIE", lie, 1); }
+  ~ServerLie() { unsetenv("SERVER_LIE"); }
+};
+
 TEST(VerifyRealTime, DroppedGradientsFail) {
-  setenv("SERVER_LIE", "drops in real time", 1);
+  const ServerLie lie("drops in real time");
   EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("in real time, applied gradients equal computed gradients"));
-  unsetenv("SERVER_LIE");
 }
 
 class VerifyApart : public ::testing::TestWithParam<const char*> {};
