@@ -21,26 +21,6 @@ template <Activation A> __device__ inline float activation_gradient(float y, flo
   return gradient;
 }
 
-__device__ inline float activated(Activation activation, float x) {
-  switch (activation) {
-    case Activation::tanh: return activated<Activation::tanh>(x);
-    case Activation::relu: return activated<Activation::relu>(x);
-    case Activation::sigmoid: return activated<Activation::sigmoid>(x);
-    case Activation::none: break;
-  }
-  return x;
-}
-
-__device__ inline float activation_gradient(Activation activation, float y, float gradient) {
-  switch (activation) {
-    case Activation::tanh: return activation_gradient<Activation::tanh>(y, gradient);
-    case Activation::relu: return activation_gradient<Activation::relu>(y, gradient);
-    case Activation::sigmoid: return activation_gradient<Activation::sigmoid>(y, gradient);
-    case Activation::none: break;
-  }
-  return gradient;
-}
-
 template <Activation A> struct Chosen {
   static constexpr Activation value = A;
 };

@@ -17,6 +17,18 @@ template <Activation A> struct PlusSlope {
   __device__ float operator()(float a, float b, float y) const { return activation_gradient<A>(y, a + b); }
 };
 
+// to = activation(a + b); `to` may be one of them.
+void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size,
+                 Activation activation) {
+  with_element(element, [&](auto type) {
+    with_activation(activation, [&](auto chosen) {
+      using T = decltype(type);
+      map(device.compute_stream(), size, Plus<decltype(chosen)::value>(), static_cast<T*>(to), static_cast<const T*>(a),
+          static_cast<const T*>(b));
+    });
+  });
+}
+
 class Sum : public Layer {
  public:
   Sum(CudaDevice& device, Activation activation, std::vector<Port*> inputs, Tensor& output)
@@ -102,17 +114,6 @@ void copy_vector(CudaDevice& device, Element element, void* to, const void* from
   // Not CudaDevice::copy(), which waits for the branch of weight gradients.
   check(cudaMemcpyAsync(to, from, size * bytes_of(element), cudaMemcpyDeviceToDevice, device.compute_stream()),
         "copying on a device");
-}
-
-void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size,
-                 Activation activation) {
-  with_element(element, [&](auto type) {
-    with_activation(activation, [&](auto chosen) {
-      using T = decltype(type);
-      map(device.compute_stream(), size, Plus<decltype(chosen)::value>(), static_cast<T*>(to), static_cast<const T*>(a),
-          static_cast<const T*>(b));
-    });
-  });
 }
 
 void add_gradients(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size, Activation activation,

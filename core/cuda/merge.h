@@ -16,9 +16,6 @@ std::unique_ptr<Layer> make_concatenation(CudaDevice& device, std::vector<Port*>
 
 // to = from.
 void copy_vector(CudaDevice& device, Element element, void* to, const void* from, std::size_t size);
-// to = activation(a + b); `to` may be one of them.
-void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size,
-                 Activation activation = Activation::none);
 // to = (a + b) times the activation's derivative at its output y; `to` may be one of them.
 void add_gradients(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size, Activation activation,
                    const void* y);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,13 @@ inline Verified verify_in(const VerifyScope& scope, const Config& config) {
 inline PluginSummary faulty_plugin(const std::string& name) {
   return inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_" + name + ".so");
 }
+
+// How the faulty plugin `server` lies, for as long as this lives.
+class ServerLie {
+ public:
+  explicit ServerLie(const char* lie) { setenv("SERVER_LIE", lie, 1); }
+  ~ServerLie() { unsetenv("SERVER_LIE"); }
+};
 
 // A faulty plugin, in the scope of --quick.
 inline Verified verify_faulty(const std::string& name, const std::vector<OptionConfig>& options,

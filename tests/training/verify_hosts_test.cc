@@ -34,10 +34,8 @@ Verified checked_liar(const std::string& how, const std::string& approximate = "
 }
 
 Verified checked_server(const char* lie) {
-  setenv("SERVER_LIE", lie, 1);
-  const Verified verified = checked("server", {}, testing::faulty_plugin("server"));
-  unsetenv("SERVER_LIE");
-  return verified;
+  const testing::ServerLie told(lie);
+  return checked("server", {}, testing::faulty_plugin("server"));
 }
 
 PluginSummary shipped(const std::string& name) { return inspect_plugin(file_of_plugin(name)); }

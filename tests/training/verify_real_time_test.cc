@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "check/marked_samples.h"
 #include "strategy_plugins.h"
@@ -14,17 +13,10 @@ namespace mgcompare {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::Verified, testing::config_with, testing::failures, testing::verify_faulty, testing::verify_in;
+using testing::ServerLie, testing::Verified, testing::config_with, testing::failures, testing::verify_faulty, testing::verify_in;
 using Verdict = VerifyFinding::Verdict;
 
 constexpr char kDepends[] = "in real time, the model depends on every rank's samples";
-
-// For as long as it lives.
-class ServerLie {
- public:
-  explicit ServerLie(const char* lie) { setenv("SERVER_LIE", lie, 1); }
-  ~ServerLie() { unsetenv("SERVER_LIE"); }
-};
 
 TEST(VerifyRealTime, DroppedGradientsFail) {
   const ServerLie lie("drops in real time");

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -13,14 +12,7 @@ namespace mgcompare {
 namespace {
 
 using ::testing::ContainsRegex, ::testing::HasSubstr;
-using testing::Verified, testing::failures, testing::verify_faulty;
-
-// For as long as it lives.
-class ServerLie {
- public:
-  explicit ServerLie(const char* lie) { setenv("SERVER_LIE", lie, 1); }
-  ~ServerLie() { unsetenv("SERVER_LIE"); }
-};
+using testing::ServerLie, testing::Verified, testing::failures, testing::verify_faulty;
 
 class VerifyRates : public ::testing::TestWithParam<const char*> {};
 
