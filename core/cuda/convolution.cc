@@ -1,13 +1,11 @@
 #include "cuda/convolution.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 
-#include "cuda/algorithm_choice.h"
 #include "cuda/bias_activation.h"
-#include "cuda/convolution_plan.h"
+#include "cuda/convolution_passes.h"
 #include "cuda/device.h"
 #include "cuda/few_channels.h"
 #include "cuda/library/bias.h"
@@ -18,26 +16,15 @@
 namespace mgcompare::cuda {
 namespace {
 
-constexpr std::size_t kMostMeasured = 10;  // candidates; cuDNN lists the slow ones last
-
-struct Step {
-  ConvolutionPass pass;
-  std::size_t samples;
-  bool adds = false;                // to the result
-
-  auto operator<=>(const Step&) const = default;
-};
-// Null: the workspace is too small for so many samples.
-using Plans = std::map<Step, std::unique_ptr<ConvolutionPlan>>;
-
 class Convolution : public Layer {
  public:
   Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, const Numerics& numerics, Port& input,
               Tensor& output)
-      : device_(device), spec_(spec), activation_(fusion.activation), numerics_(numerics), input_(input), output_(output),
+      : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output),
         element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1),
         bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, spec.output_shape[0], element_)
                                                    : make_bias(device, spec.output_shape[0], element_)),
+        passes_(device, spec_, numerics, element_, !planar_),
         filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
     if (reads_samples(spec, *input.tensor, numerics.kernels)) few_channels_.emplace(device, spec, element_);
     if (fusion.pool == nullptr) return;
@@ -70,7 +57,7 @@ class Convolution : public Layer {
                              pooled() ? nullptr : bias, out, work.samples);
     } else {
       device_.join_branch();
-      run({ConvolutionPass::forward, work.samples}, input_.tensor->value, filter(work), planar_ ? planes_.data() : out);
+      passes_.run(ConvolutionPass::forward, work.samples, {input_.tensor->value, filter(work), planar_ ? planes_.data() : out});
       if (planar_) transpose(device_.compute_stream(), planes(work.samples), planes_.data(), element_, out, element_);
       if (!pooled()) bias_->add(activation_, bias, out, work.samples * output_.pixels());
     }
@@ -106,11 +93,11 @@ class Convolution : public Layer {
       gradient = planes_.data();
     }
     const bool in_order = is_in_order(weight_gradient);
-    run({ConvolutionPass::filter_gradient, work.samples}, input_.tensor->value, in_order ? static_cast<void*>(weight_gradient) : filter_gradient_.data(), gradient);
-    if (!in_order)
-      transpose(device_.compute_stream(), filters().transposed(), filter_gradient_.data(), element_, weight_gradient, Element::fp32);
+    void* const filter_gradient = in_order ? static_cast<void*>(weight_gradient) : filter_gradient_.data();
+    const cudaStream_t beside = passes_.run(ConvolutionPass::filter_gradient, work.samples, {input_.tensor->value, filter_gradient, gradient});
+    if (!in_order) transpose(beside, filters().transposed(), filter_gradient, element_, weight_gradient, Element::fp32);
     if (input_.tensor->needs_gradient)
-      run({ConvolutionPass::data_gradient, work.samples}, input_.gradient, filter(work), gradient);
+      passes_.run(ConvolutionPass::data_gradient, work.samples, {input_.gradient, filter(work), gradient});
   }
 
  private:
@@ -136,69 +123,9 @@ class Convolution : public Layer {
   // The output in planar order.
   Matrices planes(std::size_t samples) const { return {samples, channels(), full_features() / channels()}; }
 
-  // Runs a pass of the batch, or recursively of its halves if the workspace is too small.
-  void run(const Step& step, void* image, void* filter, void* result) {
-    const ConvolutionTensors tensors{image, filter, result};
-    const auto [plan, is_new] = plans_.try_emplace(step);
-    if (is_new) plan->second = choose(step, tensors);
-    if (plan->second != nullptr) return plan->second->run(device_.handles().cudnn, tensors, device_.handles().workspace);
-    if (step.samples == 1)
-      throw Error("cuDNN has no algorithm for layer '" + spec_.config.name + "' that needs at most " +
-                  std::to_string(kWorkspaceBytes >> 20) +
-                  " MiB of workspace for one sample: use smaller images or fewer channels");
-    const std::size_t half = (step.samples + 1) / 2;
-    const auto after = [&](void* data, std::size_t features) {
-      return static_cast<std::uint8_t*>(data) + half * features * bytes_of(element_);
-    };
-    run({step.pass, half, step.adds}, image, filter, result);
-    run({step.pass, step.samples - half, step.adds || step.pass == ConvolutionPass::filter_gradient},
-        after(image, input_.tensor->features), filter, after(result, full_features()));
-  }
-
-  // Null if no algorithm fits. Measuring overwrites the result.
-  std::unique_ptr<ConvolutionPlan> choose(const Step& step, const ConvolutionTensors& tensors) const {
-    const ConvolutionProblem problem = problem_of(step);
-    const cudnnHandle_t cudnn = device_.handles().cudnn;
-    const ConvolutionCandidates candidates(cudnn, problem);
-    const cudaStream_t stream = device_.compute_stream();
-    // By measurement, repeated runs could use different algorithms, and so have different rounding errors.
-    if (!numerics_.deterministic && !step.adds && can_measure(stream)) {
-      std::map<std::size_t, std::unique_ptr<ConvolutionPlan>> plans;
-      const auto plan = [&](std::size_t index) -> std::unique_ptr<ConvolutionPlan>& {
-        const auto [place, is_new] = plans.try_emplace(index);
-        if (is_new) place->second = candidates.plan(index, kWorkspaceBytes);
-        return place->second;
-      };
-      const std::size_t best = fastest_algorithm(
-          stream, "cudnn-" + std::to_string(cudnnGetVersion()) + ' ' + problem.text(), std::min(candidates.size(), kMostMeasured),
-          [&](std::size_t index) {
-            return plan(index) != nullptr && plan(index)->try_run(cudnn, tensors, device_.handles().workspace);
-          });
-      if (best < candidates.size() && plan(best) != nullptr) return std::move(plan(best));
-    }
-    for (std::size_t index = 0; index < candidates.size(); ++index)
-      if (auto plan = candidates.plan(index, kWorkspaceBytes)) return plan;
-    return nullptr;
-  }
-
-  ConvolutionProblem problem_of(const Step& step) const {
-    const Shape &in = spec_.input_shapes.front(), &out = spec_.output_shape;
-    const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };
-    ConvolutionProblem problem{.pass = step.pass, .samples = number(step.samples), .in = number(in[0]), .height = number(in[1]),
-                               .width = number(in[2]), .out = number(out[0]), .down = number(out[1]), .across = number(out[2]),
-                               .channels_last = !planar_, .element = element_, .precision = numerics_.precision, .adds = step.adds};
-    for (const int axis : {0, 1}) {
-      problem.kernel[axis] = number(spec_.config.kernel[axis]);
-      problem.stride[axis] = number(spec_.config.stride[axis]);
-      problem.padding[axis] = number(spec_.config.padding[axis]);
-    }
-    return problem;
-  }
-
   CudaDevice& device_;
   const LayerSpec spec_;
   const Activation activation_;
-  const Numerics numerics_;
   Port& input_;
   Tensor& output_;
   const Element element_;
@@ -207,7 +134,7 @@ class Convolution : public Layer {
   const std::unique_ptr<Bias> bias_;
   PoolingWindows windows_;
   std::optional<FewChannels> few_channels_;
-  Plans plans_;
+  ConvolutionPasses passes_;
   Array<std::uint8_t> filter_, filter_gradient_;  // of the last forward pass, in cuDNN's order and type
   Array<std::uint8_t> full_;        // the convolution's output before pooling; in the backward pass its gradient
   Array<std::uint8_t> planes_;      // the output or its gradient in planar order

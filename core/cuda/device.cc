@@ -52,9 +52,13 @@ std::unique_ptr<Handles> Gpu::take_handles() {
   make(&handles->input, lowest);
   for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged, &handles->input_begun, &handles->input_done})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "creating an event");
-  retry_without_idle_memory({this}, [&] { check(cudnnCreate(&handles->cudnn), "starting cuDNN"); });
-  check(cudnnSetStream(handles->cudnn, handles->stream), "starting cuDNN");
-  handles->workspace = retry_without_idle_memory({this}, [] { return allocate_device(kWorkspaceBytes); });
+  const auto start_cudnn = [this](cudnnHandle_t& cudnn, void*& workspace, cudaStream_t stream) {
+    retry_without_idle_memory({this}, [&] { check(cudnnCreate(&cudnn), "starting cuDNN"); });
+    check(cudnnSetStream(cudnn, stream), "starting cuDNN");
+    workspace = retry_without_idle_memory({this}, [] { return allocate_device(kWorkspaceBytes); });
+  };
+  start_cudnn(handles->cudnn, handles->workspace, handles->stream);
+  start_cudnn(handles->branch_cudnn, handles->branch_workspace, handles->branch);
   handles->blas = retry_without_idle_memory({this}, [&] { return std::make_unique<Blas>(handles->stream); });
   handles->branch_blas = retry_without_idle_memory({this}, [&] { return std::make_unique<Blas>(handles->branch); });
   return handles;

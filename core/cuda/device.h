@@ -22,9 +22,9 @@ namespace mgcompare::cuda {
 struct Handles {
   cudaStream_t stream = nullptr, exchange = nullptr, branch = nullptr, input = nullptr;
   cudaEvent_t fork = nullptr, join = nullptr, exchanged = nullptr, input_begun = nullptr, input_done = nullptr;
-  cudnnHandle_t cudnn = nullptr;
+  cudnnHandle_t cudnn = nullptr, branch_cudnn = nullptr;
   std::unique_ptr<Blas> blas, branch_blas;  // one per stream, each with its workspace
-  void* workspace = nullptr;                // for cuDNN; kWorkspaceBytes
+  void *workspace = nullptr, *branch_workspace = nullptr;  // for cuDNN; kWorkspaceBytes each
 
   // Waits for all queued work. Returns false on error.
   bool finish() const noexcept;

@@ -18,6 +18,10 @@ using Geometry = FewChannelsKernels::Geometry;
 
 constexpr unsigned kRun = 4;        // neighbouring pixels of a row that a thread computes one after another
 constexpr unsigned kBlocks = 132 * 4;
+// Of the gradients' kernel, so many blocks run on a multiprocessor at once. A second wave would have half of the work and as many sums.
+template <unsigned kTerms> constexpr unsigned kAtOnce = kTerms <= 9 ? 2 : 1;
+constexpr unsigned kMostPartialSums = 132 * kAtOnce<1>;
+constexpr unsigned kSummed = 4;     // terms whose sums the threads of a block add at once
 
 // A run of pixels of the output: where the first one reads, its number, and how many there are.
 struct Run {
@@ -84,15 +88,16 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Block (range of runs, group of outputs): a thread sums all terms of V neighbouring outputs over some of the pixels. The
-// bias is handled as one more term whose input is always 1.
+// bias is one more term whose input is always 1.
 template <Activation A, bool kPadded, unsigned kTerms, int V, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kAtOnce<kTerms>)
     gradients(Geometry g, const float* in, const T* y, const T* gradient, float* partial, bool with_bias, unsigned runs,
               unsigned lanes) {
   const unsigned lane = threadIdx.x % lanes, row_thread = threadIdx.x / lanes, tall = kThreads / lanes;
   const unsigned output = (blockIdx.y * lanes + lane) * V, terms = g.channels * g.rows * g.columns;
   const bool inside = output < g.outputs;
-  float sums[kTerms][V] = {}, bias[V] = {};
+  constexpr unsigned kAll = (kTerms + kSummed) / kSummed * kSummed;
+  float sums[kAll][V] = {};         // [kTerms] of the bias
   wait_for_previous_kernel();
   if (inside) {
     for (unsigned number = blockIdx.x * tall + row_thread; number < runs; number += gridDim.x * tall) {
@@ -111,7 +116,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (int k = 0; k < V; ++k) {
           if (p >= run.size) slopes[p][k] = 0;
-          bias[k] += slopes[p][k];
+          sums[kTerms][k] += slopes[p][k];
         }
       }
       unsigned channel = 0, row = 0, column = 0;
@@ -134,18 +139,19 @@ __global__ void __launch_bounds__(kThreads)
   }
   float* const mine = partial + static_cast<std::size_t>(blockIdx.x) * g.outputs * (terms + (with_bias ? 1 : 0));
 #pragma unroll
-  for (unsigned term = 0; term < kTerms; ++term) {
-    if (term >= terms) break;
-    kernels::sum_lanes(lanes, sums[term]);
+  for (unsigned first = 0; first < kAll; first += kSummed) {
+    float together[kSummed * V];
+#pragma unroll
+    for (unsigned k = 0; k < kSummed * V; ++k) together[k] = sums[first + k / V][k % V];
+    kernels::sum_lanes(lanes, together);
     if (!inside || row_thread != 0) continue;
 #pragma unroll
-    for (int k = 0; k < V; ++k) mine[(output + k) * terms + term] = sums[term][k];
+    for (unsigned k = 0; k < kSummed * V; ++k) {
+      const unsigned term = first + k / V, own = output + k % V;
+      if (term < kTerms && term < terms) mine[own * terms + term] = together[k];
+      else if (term == kTerms && with_bias) mine[g.outputs * terms + own] = together[k];
+    }
   }
-  if (!with_bias) return;
-  kernels::sum_lanes(lanes, bias);
-  if (!inside || row_thread != 0) return;
-#pragma unroll
-  for (int k = 0; k < V; ++k) mine[g.outputs * terms + output + k] = bias[k];
 }
 
 template <unsigned N> struct Terms {
@@ -180,7 +186,7 @@ bool FewChannels::serves(const LayerSpec& spec) {
 
 FewChannels::FewChannels(CudaDevice& device, const LayerSpec& spec, Element element)
     : device_(device), element_(element),
-      partial_(device, kBlocks * (spec.weights.size() + spec.output_shape[0])) {
+      partial_(device, kMostPartialSums * (spec.weights.size() + spec.output_shape[0])) {
   const Shape &in = spec.input_shapes.front(), &out = spec.output_shape;
   const auto number = [](std::size_t value) { return static_cast<unsigned>(value); };
   geometry_ = {number(in[0]), number(in[1]), number(in[2]), number(out[0]), number(out[1]), number(out[2]),
@@ -226,7 +232,7 @@ void FewChannels::backward(Activation activation, const float* in, const void* y
     with_terms(geometry_.terms(), [&](auto terms) {
       const unsigned lanes = lanes_for(geometry_.outputs / V, 32);
       const unsigned groups = (geometry_.outputs + lanes * V - 1) / (lanes * V), tall = kThreads / lanes;
-      blocks = std::clamp(runs / tall, 1u, std::max(1u, kBlocks / groups));
+      blocks = std::clamp(runs / tall, 1u, std::max(1u, 132 * kAtOnce<decltype(terms)::value> / groups));
       launch(device_.compute_stream(), dim3(blocks, groups), kThreads, 0, gradients<A, kPadded, decltype(terms)::value, V, T>, geometry_,
              in, static_cast<const T*>(y), static_cast<const T*>(gradient), partial_.data(), has_bias_gradient, runs, lanes);
     });
