@@ -13,6 +13,7 @@
 
 #include "base/descriptor.h"
 #include "base/user_cache.h"
+#include "cuda/clearing.h"
 #include "cuda/status.h"
 
 namespace mgcompare::cuda {
@@ -89,6 +90,7 @@ class Stopwatch {
     bool works = true;
     for (int k = 0; k < kRuns && works; ++k) works = run();
     works = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && works;
+    if (works) clear_by_kernels(graph);
     cudaGraphExec_t recorded = nullptr;
     works = works && cudaGraphInstantiate(&recorded, graph, 0) == cudaSuccess;
     double least = std::numeric_limits<double>::infinity();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cuda/bias_activation.h"
+#include "cuda/branch_mark.h"
 #include "cuda/convolution_passes.h"
 #include "cuda/device.h"
 #include "cuda/few_channels.h"
@@ -24,7 +25,7 @@ class Convolution : public Layer {
         element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1),
         bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, spec.output_shape[0], element_)
                                                    : make_bias(device, spec.output_shape[0], element_)),
-        passes_(device, spec_, numerics, element_, !planar_),
+        passes_(device, spec_, numerics, element_, !planar_), prepared_(device),
         filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
     if (reads_samples(spec, *input.tensor, numerics.kernels)) few_channels_.emplace(device, spec, element_);
     if (fusion.pool == nullptr) return;
@@ -46,6 +47,7 @@ class Convolution : public Layer {
   void prepare(const Work& work) override {
     if (work.samples == 0 || few_channels_ || is_in_order(work.weights + spec_.weights.begin)) return;
     transpose(device_.fork_branch(), filters(), work.weights + spec_.weights.begin, Element::fp32, filter_.data(), element_);
+    prepared_.set();
   }
 
   void forward(const Work& work) override {
@@ -56,7 +58,7 @@ class Convolution : public Layer {
       few_channels_->forward(pooled() ? Activation::none : activation_, input_.values(), work.weights + spec_.weights.begin,
                              pooled() ? nullptr : bias, out, work.samples);
     } else {
-      device_.join_branch();
+      prepared_.join();
       passes_.run(ConvolutionPass::forward, work.samples, {input_.tensor->value, filter(work), planar_ ? planes_.data() : out});
       if (planar_) transpose(device_.compute_stream(), planes(work.samples), planes_.data(), element_, out, element_);
       if (!pooled()) bias_->add(activation_, bias, out, work.samples * output_.pixels());
@@ -135,6 +137,7 @@ class Convolution : public Layer {
   PoolingWindows windows_;
   std::optional<FewChannels> few_channels_;
   ConvolutionPasses passes_;
+  BranchMark prepared_;
   Array<std::uint8_t> filter_, filter_gradient_;  // of the last forward pass, in cuDNN's order and type
   Array<std::uint8_t> full_;        // the convolution's output before pooling; in the backward pass its gradient
   Array<std::uint8_t> planes_;      // the output or its gradient in planar order

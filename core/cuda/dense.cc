@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cuda/bias_activation.h"
+#include "cuda/branch_mark.h"
 #include "cuda/device.h"
 #include "cuda/library/bias.h"
 #include "cuda/narrow_dense.h"
@@ -23,7 +24,8 @@ class Dense : public Layer {
         outputs_(spec.output_shape.back()), inputs_(spec.weights.size() / outputs_), rows_(output.features / outputs_),
         factors_(input.tensor->format.element), result_(output.format.element), reorders_(input.tensor->reordered()),
         bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, outputs_, result_)
-                                                   : make_bias(device, outputs_, result_)) {
+                                                   : make_bias(device, outputs_, result_)),
+        prepared_(device) {
     if (is_narrow(spec, numerics.kernels)) narrow_.emplace(device, factors_, inputs_, outputs_);
     if (reorders_ || weight_type() != Element::fp32)
       weights_ = device_array<std::uint8_t>(device, spec.weights.size() * bytes_of(weight_type()));
@@ -43,10 +45,11 @@ class Dense : public Layer {
     const cudaStream_t branch = device_.fork_branch();
     if (reorders_) transpose(branch, planar(), from, Element::fp32, weights_.data(), weight_type());
     else convert(branch, spec_.weights.size(), from, Element::fp32, weights_.data(), weight_type());
+    prepared_.set();
   }
 
   void forward(const Work& work) override {
-    if (!weights_.empty()) device_.join_branch();
+    if (!weights_.empty()) prepared_.join();
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
     const std::size_t rows = work.samples * rows_;
     if (narrow_) {
@@ -116,6 +119,7 @@ class Dense : public Layer {
   const Element factors_, result_;  // of the products
   const bool reorders_;             // the weights, because the input is channels-last
   const std::unique_ptr<Bias> bias_;
+  BranchMark prepared_;
   std::optional<NarrowDense> narrow_;
   Array<std::uint8_t> weights_;     // in the order and type of the products; empty: those of the network are used
   Array<float> weight_gradient_;    // in the order of the products

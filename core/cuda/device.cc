@@ -167,7 +167,19 @@ cudaStream_t CudaDevice::fork_branch() {
   check(cudaEventRecord(handles_->fork, compute_stream()), "starting a branch");
   check(cudaStreamWaitEvent(handles_->branch, handles_->fork), "starting a branch");
   branching_ = true;
+  newest_mark_ = nullptr;
   return handles_->branch;
+}
+
+void CudaDevice::mark_branch(cudaEvent_t mark) {
+  check(cudaEventRecord(mark, handles_->branch), "marking a branch");
+  newest_mark_ = mark;
+}
+
+void CudaDevice::join_branch(cudaEvent_t mark) const {
+  if (!branching_) return;
+  check(cudaStreamWaitEvent(compute_stream(), mark), "joining a branch");
+  if (mark == newest_mark_) branching_ = false;
 }
 
 void CudaDevice::join_branch() const {

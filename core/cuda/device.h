@@ -97,6 +97,9 @@ class CudaDevice : public Device {
   // the compute stream wait for it. All calls of Device do so too, and so do exchanges.
   cudaStream_t fork_branch();
   void join_branch() const;
+  // Records an event on the branch, and lets the compute stream wait for what was queued there before it (BranchMark).
+  void mark_branch(cudaEvent_t mark);
+  void join_branch(cudaEvent_t mark) const;
 
   // Starts to fetch the next samples: a stream that runs in parallel with the compute stream, after the work queued so far.
   // join_input() lets the compute stream wait for it. Calls of Device do not.
@@ -130,6 +133,7 @@ class CudaDevice : public Device {
   DeviceTimeline* timeline_ = nullptr;
   bool overlap_ = false, exchanging_ = false, fetching_ = false;
   mutable bool branching_ = false;
+  cudaEvent_t newest_mark_ = nullptr;  // behind all work of the branch; null: none
 };
 
 // Zero-initialised device memory that can be registered as an NCCL window.

@@ -1,5 +1,6 @@
 #include "cuda/graph_recorder.h"
 
+#include "cuda/clearing.h"
 #include "cuda/launch.h"
 #include "mgcompare/error.h"
 
@@ -111,6 +112,7 @@ std::size_t CudaGraphRecorder::end() {
   device_.set_captured_step({});
   capturing_ = false;
   check(cudaStreamEndCapture(device_.compute_stream(), &current_.graph), kWhat);
+  clear_by_kernels(current_.graph);
   check(cudaGraphInstantiate(&current_.runnable, current_.graph, 0), kWhat);
   graphs_.push_back(current_);
   check(cudaGraphUpload(current_.runnable, device_.compute_stream()), kWhat);

@@ -1,5 +1,6 @@
 #include "cuda/tile_convolution.h"
 
+#include "cuda/branch_mark.h"
 #include "cuda/device.h"
 #include "cuda/partial_sums.h"
 #include "cuda/tile_kernels.h"
@@ -11,7 +12,7 @@ class TileConvolution : public Layer {
  public:
   TileConvolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output)
       : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output),
-        processors_(static_cast<unsigned>(device.attribute(cudaDevAttrMultiProcessorCount))) {
+        processors_(static_cast<unsigned>(device.attribute(cudaDevAttrMultiProcessorCount))), prepared_(device) {
     packed_ = device_array<float>(device, tile::kPacked);
     partial_ = device_array<float>(device, processors_ * (tile::kWeights + tile::kOutputs));
     queue_ = device_array<tile::Queue>(device, 1);
@@ -21,12 +22,14 @@ class TileConvolution : public Layer {
   void reserve(std::size_t samples) override { choice_ = device_array<std::uint8_t>(device_, output_.size(samples)); }
 
   void prepare(const Work& work) override {
-    if (work.samples > 0) tile::pack(device_.fork_branch(), work.weights + spec_.weights.begin, packed_.data());
+    if (work.samples == 0) return;
+    tile::pack(device_.fork_branch(), work.weights + spec_.weights.begin, packed_.data());
+    prepared_.set();
   }
 
   void forward(const Work& work) override {
     if (work.samples == 0) return;
-    device_.join_branch();
+    prepared_.join();
     tile::forward(call(work, device_.compute_stream()));
   }
 
@@ -66,6 +69,7 @@ class TileConvolution : public Layer {
   Port& input_;
   Tensor& output_;
   const unsigned processors_;
+  BranchMark prepared_;
   Array<float> packed_;             // weights of the last forward pass
   Array<float> partial_;
   Array<tile::Queue> queue_;
