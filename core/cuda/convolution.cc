@@ -47,7 +47,7 @@ class Convolution : public Layer {
   void prepare(const Work& work) override {
     if (work.samples == 0 || few_channels_ || is_in_order(work.weights + spec_.weights.begin)) return;
     transpose(device_.fork_branch(), filters(), work.weights + spec_.weights.begin, Element::fp32, filter_.data(), element_);
-    prepared_.set();
+    prepared_.set(spec_.weights.size() * (sizeof(float) + bytes_of(element_)));
   }
 
   void forward(const Work& work) override {

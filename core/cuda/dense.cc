@@ -45,7 +45,7 @@ class Dense : public Layer {
     const cudaStream_t branch = device_.fork_branch();
     if (reorders_) transpose(branch, planar(), from, Element::fp32, weights_.data(), weight_type());
     else convert(branch, spec_.weights.size(), from, Element::fp32, weights_.data(), weight_type());
-    prepared_.set();
+    prepared_.set(spec_.weights.size() * (sizeof(float) + bytes_of(weight_type())));
   }
 
   void forward(const Work& work) override {

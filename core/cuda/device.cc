@@ -167,24 +167,34 @@ cudaStream_t CudaDevice::fork_branch() {
   check(cudaEventRecord(handles_->fork, compute_stream()), "starting a branch");
   check(cudaStreamWaitEvent(handles_->branch, handles_->fork), "starting a branch");
   branching_ = true;
-  newest_mark_ = nullptr;
+  marked_ = false;
   return handles_->branch;
 }
 
 void CudaDevice::mark_branch(cudaEvent_t mark) {
   check(cudaEventRecord(mark, handles_->branch), "marking a branch");
-  newest_mark_ = mark;
+  last_mark_ = mark;
+  marked_ = true;
+}
+
+bool CudaDevice::move_mark() {
+  if (last_mark_ == nullptr) return false;
+  mark_branch(last_mark_);
+  return true;
 }
 
 void CudaDevice::join_branch(cudaEvent_t mark) const {
   if (!branching_) return;
   check(cudaStreamWaitEvent(compute_stream(), mark), "joining a branch");
-  if (mark == newest_mark_) branching_ = false;
+  if (mark != last_mark_) return;
+  last_mark_ = nullptr;
+  branching_ = !marked_;
 }
 
 void CudaDevice::join_branch() const {
   if (!branching_) return;
   branching_ = false;
+  last_mark_ = nullptr;
   check(cudaEventRecord(handles_->join, handles_->branch), "ending a branch");
   check(cudaStreamWaitEvent(compute_stream(), handles_->join), "ending a branch");
 }

@@ -97,8 +97,10 @@ class CudaDevice : public Device {
   // the compute stream wait for it. All calls of Device do so too, and so do exchanges.
   cudaStream_t fork_branch();
   void join_branch() const;
-  // Records an event on the branch, and lets the compute stream wait for what was queued there before it (BranchMark).
+  // For BranchMark. Records an event on the branch; records the last one again, and returns false if there is none; lets the
+  // compute stream wait for what was queued there before one.
   void mark_branch(cudaEvent_t mark);
+  bool move_mark();
   void join_branch(cudaEvent_t mark) const;
 
   // Starts to fetch the next samples: a stream that runs in parallel with the compute stream, after the work queued so far.
@@ -133,7 +135,8 @@ class CudaDevice : public Device {
   DeviceTimeline* timeline_ = nullptr;
   bool overlap_ = false, exchanging_ = false, fetching_ = false;
   mutable bool branching_ = false;
-  cudaEvent_t newest_mark_ = nullptr;  // behind all work of the branch; null: none
+  mutable cudaEvent_t last_mark_ = nullptr;  // that was not joined; null: none
+  bool marked_ = false;             // nothing was queued on the branch behind it
 };
 
 // Zero-initialised device memory that can be registered as an NCCL window.

@@ -24,7 +24,7 @@ class TileConvolution : public Layer {
   void prepare(const Work& work) override {
     if (work.samples == 0) return;
     tile::pack(device_.fork_branch(), work.weights + spec_.weights.begin, packed_.data());
-    prepared_.set();
+    prepared_.set(2 * tile::kPacked * sizeof(float));
   }
 
   void forward(const Work& work) override {
