@@ -1,5 +1,4 @@
 #include "cli/environment.h"
-#include "base/text.h"
 
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
@@ -15,6 +14,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/library_variables.h"
+#include "base/text.h"
 #include "process/message.h"
 #include "results/continuation.h"
 
@@ -90,27 +91,6 @@ void add_processor(Environment& all) {
   all.emplace_back("cpu limit of the container", first_line("/sys/fs/cgroup/cpu.max"));
 }
 
-// What OpenMP, the C library and the libraries of the back ends read.
-constexpr std::string_view kPrefixes[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "DNNL_", "ONEDNN_", "MALLOC_", "CUDA_", "CUBLAS", "CUDNN_", "NCCL_"};
-constexpr std::string_view kNames[] = {"LD_PRELOAD", "GLIBC_TUNABLES", "NVIDIA_TF32_OVERRIDE"};
-// Reports are passed on.
-constexpr std::string_view kSecrets[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"};
-
-bool is_recorded(std::string_view name) {
-  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
-  if (std::any_of(std::begin(kSecrets), std::end(kSecrets), has)) return false;
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
-         std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-void add_variables(Environment& all) {
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::string name = text.substr(0, text.find('='));
-    if (is_recorded(name)) all.emplace_back(name, text.substr(std::min(text.size(), name.size() + 1)));
-  }
-}
-
 }  // namespace
 
 Environment capture_environment(const std::vector<PlatformSummary>& platforms) {
@@ -134,7 +114,7 @@ Environment capture_environment(const std::vector<PlatformSummary>& platforms) {
     }
     for (const auto& [name, value] : platform.facts) all.emplace_back(name, value);
   }
-  add_variables(all);
+  for (const auto& variable : library_variables()) all.push_back(variable);
   std::erase_if(all, [](const auto& fact) { return fact.second.empty(); });
   for (auto& [name, value] : all) value = plain(value);
   return all;

@@ -6,15 +6,21 @@
 
 namespace mgcompare {
 
-std::optional<std::string> find_in(const std::string& folder, const std::vector<std::string>& names) {
+std::vector<std::string> all_in(const std::string& folder, const std::vector<std::string>& names) {
+  std::vector<std::string> found;
   for (const std::string& name : names) {
     for (const char* ending : {".gz", ""}) {
       const std::filesystem::path path = std::filesystem::path(folder) / (name + ending);
       std::error_code ignored;
-      if (std::filesystem::exists(path, ignored)) return path.string();
+      if (std::filesystem::exists(path, ignored)) found.push_back(path.string());
     }
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<std::string> find_in(const std::string& folder, const std::vector<std::string>& names) {
+  const std::vector<std::string> found = all_in(folder, names);
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 std::string wrong_checksum(const std::string& found, const KnownFile& file, const std::string& set) {

@@ -13,7 +13,8 @@ struct KnownFile {
   std::string sha256;               // of the unpacked bytes, hexadecimal
 };
 
-// The first of the names, with ".gz" or without, that is in the folder.
+// The files of these names, with ".gz" or without, that are in the folder; and the first of them.
+std::vector<std::string> all_in(const std::string& folder, const std::vector<std::string>& names);
 std::optional<std::string> find_in(const std::string& folder, const std::vector<std::string>& names);
 
 // "checksum 1234... is not that of SET's NAME (5678...)", or "" if it is.

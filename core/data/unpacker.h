@@ -1,12 +1,15 @@
 #pragma once
 
-// Reads a regular file, plain or compressed by gzip. Files are untrusted: a damaged or truncated stream is a DataError that
-// names the file and the unpacked byte, and so is a file that unpacks to hundreds of times its size.
+// Reads a regular file, plain or compressed by gzip (one member or several, and zeros behind the last). Files are untrusted: a damaged or
+// truncated stream is a DataError that names the file and the unpacked byte, and so are other bytes behind a member, which gzread() would
+// ignore, and a file that unpacks to hundreds of times its size.
 
 #include <zlib.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/sha256.h"
 
@@ -40,15 +43,27 @@ class Unpacker {
   std::string sha256() { return hash_.digest(); }
 
  private:
-  void check();
+  // Both return how many bytes they gave; fewer than asked for only at the end of the file.
+  std::size_t read_plain(std::uint8_t* into, std::size_t bytes);
+  std::size_t unpack(std::uint8_t* into, std::size_t bytes);
+  std::size_t read_packed(std::uint8_t* into, std::size_t bytes) const;
+  // Loads packed bytes if none are left. Returns false at the end of the file.
+  bool load();
+  // Begins the next member of the stream, if there is one.
+  void end_member();
+  [[noreturn]] void throw_damaged() const;
   // Of a gzip stream, up to the limit.
   void read_rest();
   // Of the unpacked bytes of a compressed file of this size.
   std::size_t limit() const;
 
   std::string path_;
-  int descriptor_ = -1;             // owned by file_
-  gzFile file_ = nullptr;
+  int descriptor_ = -1;
+  bool packed_ = false;
+  z_stream stream_{};               // reads from packed_bytes_
+  std::vector<std::uint8_t> packed_bytes_;
+  std::size_t loaded_ = 0;          // packed bytes, so far
+  bool ended_ = false;              // behind the last member
   std::size_t size_ = 0;
   std::size_t offset_ = 0;
   Sha256 hash_;

@@ -157,6 +157,14 @@ class Planner {
     return true;
   }
 
+  void warn_of_large_batch(const Config& version, std::size_t batch, std::size_t devices) {
+    const std::size_t samples = samples_of(version);
+    if (version.scaling.mode != ScalingMode::weak || batch * devices <= samples) return;
+    warn_once(fmt::format("on {} devices, batch {} per device is more than the {} training samples: each step has {}, whatever its row is named{}", devices,
+                          batch, samples, samples,
+                          version.schedule.batch_rule == BatchRule::none ? "" : fmt::format(", and the learning rate is that of batch {}", batch * devices)));
+  }
+
   // Every combination, plus one rank for each: a strategy for one rank runs even if no one-device entry is listed.
   void list_candidates() {
     std::size_t rows = 0;
@@ -174,6 +182,7 @@ class Planner {
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
         for (const std::size_t batch : batches) {
           for (const ListedDevices& some : devices) {
+            warn_of_large_batch(config, batch, some.count);
             if (!repeats_smaller_batch(config, batch, some.count))
               add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
           }

@@ -54,7 +54,7 @@ std::optional<Message> MessageReader::next() {
       !json.contains("body")) {
     throw Error("a frame that is not a message");
   }
-  if (json["sequence"] != sequence_) throw Error(fmt::format("message {} is missing or repeated", sequence_));
+  if (json["sequence"] != sequence_) throw Error(fmt::format("message {} twice or not at all; a copy of its process (fork) may have answered, too", sequence_));
   ++sequence_;
   return Message{json["kind"].get<std::string>(), json["body"]};
 }

@@ -14,12 +14,14 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error_text.h"
+#include "base/library_variables.h"
 #include "base/program_search.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
@@ -61,10 +63,12 @@ std::vector<std::string> words_of(HostLauncher launcher, const std::vector<std::
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
-    // NCCL_HOSTID is a name of one host.
-    const bool is_nccl = name.starts_with("NCCL_") && name != "NCCL_HOSTID";
-    if (is_nccl || name.starts_with("MGCOMPARE_") || name == "OMP_NUM_THREADS" || name == "OMP_WAIT_POLICY") words.insert(words.end(), {"-x", std::string(name)});
+    if (name.starts_with("MGCOMPARE_")) words.insert(words.end(), {"-x", std::string(name)});
   }
+  // Not those that name something of one host. A difference that remains is refused when the hosts are compared.
+  static const std::set<std::string_view> kOfOneHost = {"NCCL_HOSTID", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "LD_PRELOAD"};
+  for (const auto& [name, value] : library_variables())
+    if (!kOfOneHost.contains(name)) words.insert(words.end(), {"-x", name});
   words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;

@@ -187,8 +187,9 @@ void Supervisor::on_exit(PendingRequest& request) {
   } else {
     // Libraries abort, or use memory that they did not get.
     const std::string limit = memory_limit_note();
-    request.reply = Reply{TrialStatus::crashed,
-                          fmt::format("{} {}{}", ending->text(), place, limit.empty() ? "" : ", perhaps for lack of memory" + limit), nullptr};
+    std::string guess = limit.empty() ? "" : ", perhaps for lack of memory" + limit;
+    if (ending->signal == SIGBUS) guess = ", perhaps because a data file was shortened, or the disk of a mapped file is full";
+    request.reply = Reply{TrialStatus::crashed, fmt::format("{} {}{}", ending->text(), place, guess), nullptr};
   }
 }
 

@@ -1,12 +1,11 @@
 #include "results/continuation.h"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/library_variables.h"
 #include "config/config_difference.h"
 #include "mgcompare/error.h"
 
@@ -40,26 +39,14 @@ std::map<std::string, std::string> variables_of(const RunInfo& info) {
     return name.find('_') != std::string::npos &&
            std::all_of(name.begin(), name.end(), [](char c) { return c == '_' || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); });
   };
-  const auto changes_nothing = [](std::string_view name) {
-    static const std::set<std::string_view> kNames = {"CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS",
-                                                      "OMP_DISPLAY_ENV", "KMP_SETTINGS"};
-    return kNames.contains(name) || name.ends_with("_VERBOSE") || name.starts_with("CUDA_CACHE_") || name.starts_with("CUDNN_LOG");
-  };
   std::map<std::string, std::string> variables;
   for (const auto& [name, value] : info.environment)
-    if (is_variable(name) && !changes_nothing(name)) variables[name] = value;
+    if (is_variable(name) && changes_results(name)) variables[name] = value;
   return variables;
 }
 
 std::string changed_variable(const RunInfo& before, const RunInfo& now) {
-  std::map<std::string, std::string> then = variables_of(before), current = variables_of(now);
-  for (const auto& [name, value] : then) {
-    if (!current.contains(name)) return fmt::format("{}={}, which is not set now", name, value);
-    if (current[name] != value) return fmt::format("{}={}, which is {} now", name, value, current[name]);
-  }
-  for (const auto& [name, value] : current)
-    if (!then.contains(name)) return fmt::format("no {}, which is {} now", name, value);
-  return "";
+  return different_variable(variables_of(before), variables_of(now), "now");
 }
 
 std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {

@@ -25,6 +25,8 @@ constexpr char kWhatIsKept[] = "; trials that were printed as finished are kept,
 
 using Json = nlohmann::json;
 
+constexpr std::int64_t kSchemaWithTokens = 5;
+
 constexpr char kChangedRun[] = "the properties of the run in results.sqlite, or the list of its trials, do not match their checksum, so "
                                "they changed after they were written";
 
@@ -52,6 +54,21 @@ void check(const std::string& path, const Database& database) {
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
+// Each commit names its session in the log. In a file to which the log of another run was applied, the table of sessions, which is in
+// the file itself, does not have that session.
+void check_log(const std::string& path, const Database& database) {
+  if (schema_version(database) < kSchemaWithTokens) return;
+  std::string last;
+  database.query("SELECT value FROM run WHERE key = ?", {kLastCommit}, [&](const Columns& row) { last = row.text(0); });
+  if (last.empty()) return;  // not written by older versions
+  std::int64_t known = 0;
+  database.query("SELECT count(*) FROM session WHERE token = ?", {last.substr(0, last.find(' '))},
+                 [&](const Columns& row) { known = row.integer(0); });
+  if (known > 0) return;
+  database.abandon();
+  refuse(path, fmt::format("its log, {}-wal, is that of another run; move the log away to read the file without it, or restore both files", kResultsFile));
+}
+
 // What is written to a file with a second name changes the run of another directory.
 void refuse_second_name(const std::string& path, const struct stat& facts) {
   if (facts.st_nlink <= 1) return;
@@ -76,6 +93,7 @@ Database open_private_copy(const std::string& path, const std::string& real) {
   try {
     const Database repaired(copy.path(), Database::Mode::write);
     check(path, repaired);
+    check_log(path, repaired);
     repaired.script("PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE");
   } catch (const DatabaseError& error) {
     if (!error.cannot_write()) throw;
@@ -172,6 +190,7 @@ Database open_results_database(const std::string& directory, Database::Mode mode
     try {
       Database database(real, mode);
       check(path, database);
+      check_log(path, database);
       return database;
     } catch (const DatabaseError& error) {
       if (!error.needs_writer()) throw;

@@ -70,7 +70,7 @@ void add(Sha256& hash, const std::string& text) {
 
 std::string run_checksum(const Database& database) {
   Sha256 hash;
-  database.query("SELECT key, value FROM run WHERE key <> ? ORDER BY key", {kChecksum}, [&](const Columns& row) {
+  database.query("SELECT key, value FROM run WHERE key NOT IN (?, ?) ORDER BY key", {kChecksum, kLastCommit}, [&](const Columns& row) {
     add(hash, row.text(0));
     add(hash, row.text(1));
   });

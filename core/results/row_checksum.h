@@ -16,6 +16,8 @@ namespace mgcompare {
 
 // Key of the table `run`: random text, written before the first trial.
 inline constexpr char kRunIdentity[] = "identity";
+// Another key: the token of the session that wrote last, and the number of its commits. No checksum covers it.
+inline constexpr char kLastCommit[] = "last_commit";
 
 // Whether the rows of a trial are as they were written. False for a trial that the file does not have.
 bool is_trial_intact(const Database& database, std::int64_t number);

@@ -17,6 +17,7 @@
 #include "base/random_token.h"
 #include "results/results_database.h"
 #include "results/results_schema.h"
+#include "results/row_checksum.h"
 #include "results/trial_rows.h"
 
 namespace mgcompare {
@@ -122,15 +123,15 @@ void WritingSession::take_lock() {
 
 // The token goes into the file itself, not only into its log.
 void WritingSession::record_session() {
-  const std::string token = random_token();
+  token_ = random_token();
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   database_->run("INSERT INTO session (pid, host, started, token) VALUES (?, ?, ?, ?)",
-                 {std::int64_t{getpid()}, std::string(host.data()), utc_now(), token});
+                 {std::int64_t{getpid()}, std::string(host.data()), utc_now(), token_});
   // A killed run may have left the log on.
   database_->script("PRAGMA wal_checkpoint(TRUNCATE)");
   database_->script(fmt::format("PRAGMA journal_mode = {}", on_network(directory_) ? "DELETE" : "WAL"));
-  file_.emplace(real_path_, *database_, token);
+  file_.emplace(real_path_, *database_, token_);
 }
 
 void WritingSession::check_in_place() {
@@ -162,7 +163,13 @@ void WritingSession::check_path() {
 
 void WritingSession::commit(const std::function<void()>& work) {
   check_in_place();
-  translating_errors(path_, [&] { database_->commit(work); }, true);
+  translating_errors(path_, [&] {
+    database_->commit([&] {
+      work();
+      database_->run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                     {kLastCommit, fmt::format("{} {}", token_, ++commits_)});
+    });
+  }, true);
   check_in_place();
 }
 

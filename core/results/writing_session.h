@@ -2,6 +2,7 @@
 
 // The one process that writes the results of a run: it holds the lock of the directory and the open database.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -55,6 +56,8 @@ class WritingSession {
   Descriptor lock_;
   std::optional<Database> database_;
   std::optional<WrittenFile> file_;
+  std::string token_;               // that this session alone has stored
+  std::int64_t commits_ = 0;
   bool made_directory_ = false, made_file_ = false;
   std::set<int> planned_, restored_;
   std::map<std::string, std::string> builds_;

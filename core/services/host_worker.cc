@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/library_variables.h"
 #include "base/sha256.h"
 #include "mgcompare/contract.h"
 #include "mgcompare/error.h"
@@ -63,7 +64,7 @@ nlohmann::json description() {
   }
   std::string build = MGCOMPARE_CONTRACT;
   for (const std::string& file : {std::string("/proc/self/exe"), module_file("platform_cpu"), module_file("transport_mpi")}) build += " " + sha256_of_file(file);
-  return {{"build", build}, {"devices", devices}, {"problems", problems}};
+  return {{"build", build}, {"devices", devices}, {"problems", problems}, {"variables", library_variables()}};
 }
 
 // Connects all pairs of hosts, which MPI does when they first need each other. So what it holds is the same before and after a trial. The
@@ -197,6 +198,14 @@ class FirstHost {
       const std::string& name = link_->names()[i + 1];
       if (others[i].at("build") != own.at("build"))
         throw Error(fmt::format("host {} has another build of mgcompare; install the build of this machine there", name));
+      const auto variables = [](const nlohmann::json& host) {
+        auto all = host.at("variables").get<std::map<std::string, std::string>>();
+        all.erase("NCCL_HOSTID");   // names one host
+        return all;
+      };
+      if (const std::string differs = different_variable(variables(others[i]), variables(own), "on this machine"); !differs.empty())
+        throw Error(fmt::format("host {} has {}: libraries read this variable, and would compute otherwise there; set it alike, for instance in the "
+                                "start file of the shell on {}", name, differs, name));
       for (const auto& [kind, count] : body.at("devices").items()) {
         const auto has = others[i].at("devices").value(kind, std::size_t{0}), needs = count.get<std::size_t>();
         const std::string problem = others[i].at("problems").value(kind, std::string());

@@ -94,7 +94,7 @@ double evaluated_accuracy(const std::vector<RankEpoch>& ranks, const TrialFacts&
   const std::size_t expected = facts.dataset->test.targets.size() * (facts.traits.models == Traits::Models::many ? ranks.size() : 1);
   if (tested.predictions != expected)
     throw Error("the evaluation counted " + std::to_string(tested.predictions) + " predictions, expected " + std::to_string(expected) +
-                ": settle() or a thread of the strategy ran passes of its own");
+                ": settle(), rest() or a thread of the strategy ran passes of its own");
   return ratio(tested.correct, tested.predictions);
 }
 

@@ -213,7 +213,11 @@ TEST_F(Planning, BatchesThatHoldAllSamplesAreOneRow) {
   const Plan weak = plan(text + ", mode: weak}");
   EXPECT_THAT(rows(weak), SizeIs(3)) << "500 and 2000 on one device, 500 on two";
   EXPECT_THAT(weak.warnings, Contains(HasSubstr("on 2 devices, batches 500 and 2000 per device both hold all 1000 training samples")));
-  EXPECT_THAT(rows(plan(text + ", mode: weak}\nschedule: {batch_rule: linear}")), SizeIs(8)) << "their learning rates differ";
+  const Plan scaled = plan(text + ", mode: weak}\nschedule: {batch_rule: linear}");
+  EXPECT_THAT(rows(scaled), SizeIs(8)) << "their learning rates differ";
+  EXPECT_THAT(scaled.warnings, Contains("on 2 devices, batch 1000 per device is more than the 1000 training samples: each step has 1000, whatever its row is "
+                                        "named, and the learning rate is that of batch 2000"));
+  EXPECT_THAT(scaled.warnings, testing::Not(Contains(HasSubstr("batch 500 per device is more"))));
 }
 
 TEST_F(Planning, FactsAreAskedForEverySize) {

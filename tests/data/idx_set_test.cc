@@ -77,6 +77,21 @@ TEST(IdxSet, RefusesWhatDoesNotBelongTogether) {
   EXPECT_THAT(text(set_in(folder)), HasSubstr("t10k-labels-idx1-ubyte (or .gz) is missing"));
 }
 
+TEST(IdxSet, RefusesFilesOfWhichTwoCouldBeMeant) {
+  const Folder folder;
+  write_set(folder);
+  const auto read = [&] { load_dataset(set_in(folder), {}, nullptr); };
+  folder.write("t10k-images.idx3-ubyte.gz", gzip(images(3)));
+  EXPECT_NO_THROW(read()) << "the same file, packed";
+  Bytes others = images(3);
+  others.back() ^= 1;
+  folder.write("t10k-images.idx3-ubyte.gz", gzip(others));
+  EXPECT_THAT(refusal(read), AllOf(HasSubstr("t10k-images.idx3-ubyte.gz: may be the file, and so may"), HasSubstr("leave one of them")));
+  std::filesystem::remove(folder.path("t10k-images.idx3-ubyte.gz"));
+  folder.write("t10k-images-idx3-ubyte", images(3));
+  EXPECT_THAT(refusal(read), HasSubstr("and so may"));
+}
+
 TEST(IdxSet, FallsBackToAGivenForm) {
   const Folder folder;
   DataConfig config = set_in(folder);

@@ -139,7 +139,14 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 3, "gzip stream ends early"},
         BadFile{"GzipChecksum", [] { return flip(gzip(images(3)), 6); }, 3,
-                "gzip stream is damaged after unpacked byte 0 (incorrect data check)"},
+                "gzip stream is damaged somewhere before its end, after 52 unpacked bytes or more (incorrect data check)"},
+        BadFile{"GzipTrailing",
+                [] {
+                  Bytes b = gzip(images(3));
+                  b.push_back('x');
+                  return b;
+                },
+                3, "damaged, or something was appended: from byte "},
         BadFile{"GzipLength", [] { return flip(gzip(images(3)), 2); }, 3, "gzip stream is damaged"},
         BadFile{"GzipChecksumOfAnotherHeader", [] { return with_wrong_checksum(gzip(idx(0xd03, {2, 4, 3}, 2'000'000))); }, 3,
                 "gzip stream is damaged"},

@@ -116,6 +116,25 @@ TEST(Tokens, DamageOfTheStreamIsToldBeforeThatOfTheText) {
   EXPECT_THAT(text(bytes("a,b\n")), HasSubstr("'a' is no part of an integer from 0 on (its name ends in .gz, but it is no gzip file)"));
 }
 
+// gzread() would take what is behind a damaged header of a member for the end of the file.
+TEST(Tokens, OfSeveralMembersAreReadToTheEnd) {
+  const Folder folder;
+  const Bytes first = gzip(bytes("1,2\n")), second = gzip(bytes("3,4\n"));
+  const auto join = [](Bytes one, const Bytes& other) {
+    one.insert(one.end(), other.begin(), other.end());
+    return one;
+  };
+  const auto read = [&](const Bytes& file) { return read_tokens(folder.write("t.gz", file), 0, 128).values.size(); };
+  EXPECT_EQ(read(join(first, second)), 4u);
+  EXPECT_EQ(read(join(join(first, second), Bytes(1000))), 4u);
+  Bytes damaged = join(first, second);
+  damaged[first.size()] ^= 1;
+  const auto error = [&](const Bytes& file) { return refusal([&] { read(file); }); };
+  EXPECT_THAT(error(damaged), HasSubstr("from byte " + std::to_string(first.size()) + " of " + std::to_string(damaged.size()) + " on it is no gzip stream"));
+  EXPECT_THAT(error(join(first, Bytes(second.begin(), second.begin() + 1))), HasSubstr("gzip stream ends early"));
+  EXPECT_THAT(error(join(join(first, {0}), second)), HasSubstr("it is no gzip stream"));
+}
+
 TEST(Tokens, ABombIsNamed) {
   const Folder folder;
   std::string lines;

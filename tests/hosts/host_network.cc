@@ -88,6 +88,10 @@ void HostNetwork::hide(const std::string& folder) const {
                                                                                folder));
 }
 
+void HostNetwork::set_variable(const std::string& assignment) const {
+  std::ofstream(folder_ / "agent") << agent_text(folder_.string(), "export " + assignment + "\n");
+}
+
 std::string HostNetwork::run_on(std::size_t host, const std::string& command) const {
   return run(fmt::format("ip netns exec {0} unshare --uts sh -c 'hostname {0}; {1}'", name(host), command));
 }

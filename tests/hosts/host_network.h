@@ -27,6 +27,8 @@ class HostNetwork {
   std::string script() const;
   // Workers on the other hosts find the folder empty from now on.
   void hide(const std::string& folder) const;
+  // And have this variable, "NAME=VALUE".
+  void set_variable(const std::string& assignment) const;
   // Runs a shell command on the host and returns what it prints.
   std::string run_on(std::size_t host, const std::string& command) const;
   // Bytes that the host has sent to the others.

@@ -328,6 +328,18 @@ TEST_F(Hosts, HostsThatCannotBeUsedAreRefusedInASentence) {
   expect_nothing_left(network, 2);
 }
 
+TEST_F(Hosts, VariablesOfLibrariesAreAlikeOnAllHosts) {
+  MGCOMPARE_NETWORK(network, 2);
+  const std::string config = place_.write("hosts.yaml", hosts_config("cpu:2x1", "replicated"));
+  const std::map<std::string, std::string> own = {{"MALLOC_ARENA_MAX", "8"}};
+  EXPECT_EQ(start(network, {config, "--hosts", network.names(), "-o", "passed_on"}, own).wait().code, 0);
+  network.set_variable("MALLOC_ARENA_MAX=8");
+  const Ended differs = start(network, {config, "--hosts", network.names(), "-o", "differs"}).wait();
+  EXPECT_EQ(differs.code, 4);
+  EXPECT_THAT(differs.err, HasSubstr("host " + network.name(1) + " has MALLOC_ARENA_MAX=8, which is not set on this machine")) << differs.err;
+  expect_nothing_left(network, 2);
+}
+
 TEST_F(Hosts, DevicesAndLinksOfAllHostsAreShown) {
   MGCOMPARE_NETWORK(network, 2);
   const Ended listed = start(network, {"devices", "--hosts", network.names()}).wait();

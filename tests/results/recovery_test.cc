@@ -138,6 +138,24 @@ TEST_F(Recovery, ALogInAReadOnlyFolderIsRead) {
   EXPECT_EQ(error_of_others([&] { read_run(path("run")); }), "");
 }
 
+// As a backup of the file restored beside the log of a later run.
+TEST_F(Recovery, TheLogOfAnotherRunIsRefused) {
+  ResultsStore live(path("live"));
+  live.begin(RunMaker().run.info, plan());
+  for (int i = 0; i < 3; ++i) live.add(plan()[static_cast<std::size_t>(i)], make_result(9000, 8, 0.5));
+  fs::create_directory(path("run"));
+  fs::copy_file(path("good/results.sqlite"), path("run/results.sqlite"));
+  fs::copy_file(path("live/results.sqlite-wal"), path("run/results.sqlite-wal"));
+  const auto before = content();
+  const auto refused = ThrowsMessage<BadResults>(AllOf(HasSubstr("results.sqlite-wal, is that of another run"), HasSubstr("the file is not changed")));
+  EXPECT_THAT([&] { read_run(path("run")); }, refused);
+  EXPECT_THAT([&] { ResultsStore results(path("run")); }, refused);
+  EXPECT_EQ(bytes_of(path("run/results.sqlite")), before.at("results.sqlite"));
+  fs::remove(path("run/results.sqlite-wal"));
+  fs::remove(path("run/results.sqlite-shm"));
+  expect_whole();
+}
+
 TEST_F(Recovery, NeedsATemporaryFolderThatCanBeWritten) {
   make_hot_journal();
   make_read_only();
