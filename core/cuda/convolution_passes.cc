@@ -24,17 +24,21 @@ ConvolutionPasses::Queue ConvolutionPasses::compute_queue() const {
   return {handles.stream, handles.cudnn, handles.workspace};
 }
 
-cudaStream_t ConvolutionPasses::run(ConvolutionPass pass, std::size_t samples, const ConvolutionTensors& tensors) {
-  Queue queue = compute_queue();
-  if (pass == ConvolutionPass::filter_gradient) queue = {device_.fork_branch(), device_.handles().branch_cudnn, device_.handles().branch_workspace};
-  run({pass, samples}, tensors, queue);
-  return queue.stream;
+ConvolutionPasses::Queue ConvolutionPasses::queue_of(ConvolutionPass pass) const {
+  if (pass != ConvolutionPass::filter_gradient) return compute_queue();
+  return {device_.fork_branch(), device_.handles().branch_cudnn, device_.handles().branch_workspace};
 }
 
-void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors, const Queue& queue) {
+cudaStream_t ConvolutionPasses::run(ConvolutionPass pass, std::size_t samples, const ConvolutionTensors& tensors) {
+  run(Step{pass, samples}, tensors);
+  return pass == ConvolutionPass::filter_gradient ? device_.handles().branch : device_.compute_stream();
+}
+
+void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors) {
   const auto [found, is_new] = algorithms_.try_emplace(step);
   if (is_new) found->second = choose(step, tensors);
   if (const Algorithm& algorithm = found->second; algorithm.plan != nullptr) {
+    const Queue queue = queue_of(step.pass);  // only now: measuring joins the branch
     algorithm.plan->run(queue.cudnn, before(algorithm, step.pass, tensors, queue.stream), queue.workspace);
     return after(algorithm, step.pass, tensors, queue.stream);
   }
@@ -46,9 +50,9 @@ void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors,
   const auto rest = [&](void* data, const Shape& image) {
     return static_cast<std::uint8_t*>(data) + half * features_of(image) * bytes_of(element_);
   };
-  run({step.pass, half, step.adds}, tensors, queue);
+  run({step.pass, half, step.adds}, tensors);
   run({step.pass, step.samples - half, step.adds || step.pass == ConvolutionPass::filter_gradient},
-      {rest(tensors.image, spec_.input_shapes.front()), tensors.filter, rest(tensors.result, spec_.output_shape)}, queue);
+      {rest(tensors.image, spec_.input_shapes.front()), tensors.filter, rest(tensors.result, spec_.output_shape)});
 }
 
 ConvolutionTensors ConvolutionPasses::before(const Algorithm& algorithm, ConvolutionPass pass, const ConvolutionTensors& tensors,

@@ -45,11 +45,12 @@ class ConvolutionPasses {
     cudnnHandle_t cudnn;
     void* workspace;
   };
-  void run(const Step& step, const ConvolutionTensors& tensors, const Queue& queue);
+  void run(const Step& step, const ConvolutionTensors& tensors);
   // Return what the algorithm's plan reads and writes in place of the tensors, and end the pass after the plan.
   ConvolutionTensors before(const Algorithm& algorithm, ConvolutionPass pass, const ConvolutionTensors& tensors, cudaStream_t stream) const;
   void after(const Algorithm& algorithm, ConvolutionPass pass, const ConvolutionTensors& tensors, cudaStream_t stream) const;
   Queue compute_queue() const;
+  Queue queue_of(ConvolutionPass pass) const;  // forks the branch for the gradient of the filter
   Algorithm choose(const Step& step, const ConvolutionTensors& tensors);
   Algorithm measure(const ConvolutionProblem& problem, const ConvolutionCandidates& candidates, const ConvolutionTensors& tensors);
   ConvolutionProblem problem_of(const Step& step) const;
