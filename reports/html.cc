@@ -212,7 +212,7 @@ Data series_data(const std::vector<Series>& every) {
   return all;
 }
 
-std::string with_lines_below(const std::string& rendered) {
+std::string with_elements(const std::string& rendered) {
   std::string text;
   text.reserve(rendered.size() + rendered.size() / 16);
   for (const char c : rendered) {
@@ -220,6 +220,10 @@ std::string with_lines_below(const std::string& rendered) {
       text += " <small>";
     else if (c == kEndOfBelow)
       text += "</small>";
+    else if (c == kCode)
+      text += "<code>";
+    else if (c == kEndOfCode)
+      text += "</code>";
     else
       text += c;
   }
@@ -284,8 +288,8 @@ void add_answers(const Overview& overview, Json& charts, Data& page) {
     trials += part.trials;
   }
   for (const std::string& taint : taints_of(overview)) taints.push_back(taint);
-  for (const std::string& sentence : device_sentences(overview)) kinds.push_back(sentence);
-  for (const Finding& finding : reservations(overview)) remarks.push_back(finding.text);
+  for (const std::string& sentence : device_sentences(overview)) kinds.push_back(sentence_text(sentence));
+  for (const Finding& finding : reservations(overview)) remarks.push_back(sentence_text(finding.text));
   if (finished > done && done > 0) {
     const std::size_t stopped = finished - done;
     remarks.push_back(fmt::format("{} of {} trials {} not completed: see the causes in Tables and origin", stopped, trials,
@@ -359,7 +363,7 @@ std::string html_report(const Overview& overview, const std::string& drawing) {
 
   mustache::mustache form{std::string(assets::page_template())};
   if (!form.is_valid()) throw Error("the template of the page is not valid: " + form.error_message());
-  std::string text = with_lines_below(form.render(page));
+  std::string text = with_elements(form.render(page));
   // Data cannot contain these markers: angle brackets are escaped by now.
   replace(text, "<!--page-style-->", fmt::format("<style>{}</style>", assets::page_style()));
   replace(text, "<!--page-charts-->",

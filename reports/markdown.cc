@@ -101,13 +101,13 @@ std::string introduction(const Overview& overview) {
   for (const Comparison* part : overview.runs())
     if (std::find(names.begin(), names.end(), part->run->info.name) == names.end()) names.push_back(part->run->info.name);
   std::string text = fmt::format("# {}\n\n", markdown(listed(names)));
-  if (const std::string partial = partial_text(overview); !partial.empty()) text += markdown(partial) + "\n\n";
+  if (const std::string partial = partial_text(overview); !partial.empty()) text += markdown_sentence(partial) + "\n\n";
   bool is_first = true;
   for (const Finding& finding : findings(overview)) {
     if (finding.is_title) {
       text += fmt::format("{}**{}**\n\n", is_first ? "" : "\n", markdown(finding.text));
     } else {
-      text += fmt::format("{}- {}.\n", finding.level == 0 ? "" : "  ", markdown(finding.text));
+      text += fmt::format("{}- {}.\n", finding.level == 0 ? "" : "  ", markdown_sentence(finding.text));
     }
     is_first = false;
   }
@@ -118,8 +118,8 @@ std::string reasons_section(const Overview& overview) {
   std::string text;
   for (const Comparison& part : overview.parts)
     for (const Reason& reason : explain(part))
-      text += fmt::format("- **{} {}**: {}{} {}\n", markdown(reason.rule), markdown(reason.title), markdown(about(overview, part)),
-                          markdown(reason.evidence), markdown(reason.action));
+      text += fmt::format("- **{}**: {}{} {}\n", markdown(reason.title), markdown(about(overview, part)),
+                          markdown_sentence(reason.evidence), markdown_sentence(reason.action));
   return text.empty() ? "" : "\n## Why\n\n" + text;
 }
 
@@ -128,7 +128,7 @@ std::string curves(const Overview& overview, const std::string& picture) {
   if (!picture.empty()) return fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
   std::string text;
   for (const Comparison& part : overview.parts)
-    if (scaling_charts(part).empty()) text += fmt::format("\n{}\n", markdown(about(overview, part) + no_curve(part)));
+    if (scaling_charts(part).empty()) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + no_curve(part)));
   return text;
 }
 
@@ -141,9 +141,9 @@ std::string prediction_section(const Overview& overview) {
   for (const Table& table : tables_of(overview, [&](const Comparison& part) { return link_need_table(link_needs(part, all.at(&part))); }))
     if (!table.lines.empty()) text += markdown_section(table);
   for (const Comparison& part : overview.parts) {
-    if (all[&part].empty()) text += fmt::format("\n{}\n", markdown(about(overview, part) + no_prediction(part)));
-    for (const std::string& sentence : predicted_break_even(all[&part])) text += fmt::format("\n{}\n", markdown(about(overview, part) + sentence));
-    for (const std::string& problem : prediction_problems(all[&part])) text += fmt::format("\n{}\n", markdown(about(overview, part) + problem));
+    if (all[&part].empty()) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + no_prediction(part)));
+    for (const std::string& sentence : predicted_break_even(all[&part])) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + sentence));
+    for (const std::string& problem : prediction_problems(all[&part])) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + problem));
   }
   return text;
 }
@@ -151,7 +151,7 @@ std::string prediction_section(const Overview& overview) {
 std::string framework_section(const Overview& overview) {
   std::string text;
   for (const Comparison& part : overview.parts)
-    for (const std::string& sentence : framework_sentences(part)) text += fmt::format("- {}{}.\n", markdown(about(overview, part)), markdown(sentence));
+    for (const std::string& sentence : framework_sentences(part)) text += fmt::format("- {}{}.\n", markdown(about(overview, part)), markdown_sentence(sentence));
   if (text.empty()) return "";
   const std::string answers = sections_if_any(tables_of(overview, framework_answer_table)), modes = sections_if_any(tables_of(overview, mode_table));
   return "\n## By framework\n\n" + text + answers + modes + sections_if_any(tables_of(overview, framework_table)) + sections_if_any(tables_of(overview, like_table));
@@ -161,7 +161,7 @@ std::string failure_section(const Overview& overview) {
   std::string text = sections(tables_of(overview, failure_table));
   for (const Comparison& part : overview.parts)
     for (const auto& [title, log] : failure_logs(part))
-      text += fmt::format("\n{}:\n\n{}", markdown(about(overview, part) + title), markdown_code(log));
+      text += fmt::format("\n{}:\n\n{}", markdown_sentence(about(overview, part) + title), markdown_code(log));
   return text;
 }
 
@@ -174,14 +174,14 @@ std::string failures_if_any(const Overview& overview) {
 
 std::string notes(const Overview& overview) {
   std::string text;
-  for (const std::string& note : notes_of(overview)) text += fmt::format("- {}\n", markdown(note));
+  for (const std::string& note : notes_of(overview)) text += fmt::format("- {}\n", markdown_sentence(note));
   return text.empty() ? "" : fmt::format("\n## Notes\n\n{}", text);
 }
 
 std::string config_section(const Run& run, const std::string& where) {
   const Repetition again = repetition_of(run);
   return (again.command.empty() ? ""
-                                : fmt::format("\n## To run one row again{}\n\n{}\n\n{}", where, markdown(again.intro),
+                                : fmt::format("\n## To run one row again{}\n\n{}\n\n{}", where, markdown_sentence(again.intro),
                                               markdown_code(again.command, "sh"))) +
          "\n## Config" + where + "\n\nWith all defaults; SHA-256 " + markdown(run.info.config_hash) + ".\n\n" +
          markdown_code(run.info.config_yaml, "yaml");
@@ -198,7 +198,7 @@ std::string origin_section(const Overview& overview) {
 
 std::string markdown_section(const Table& table) {
   std::string text = fmt::format("\n## {}\n\n", markdown(table.title));
-  if (!table.intro.empty()) text += markdown(table.intro) + "\n\n";
+  if (!table.intro.empty()) text += markdown_sentence(table.intro) + "\n\n";
   for (const auto& [name, value] : table.facts) text += fmt::format("* **{}**: {}\n\n", markdown(name), markdown(value));
   return text + table_text(table);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "reports/code_spans.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -64,7 +65,7 @@ Data table_data(const Table& table, const std::string& id, bool open) {
   Data data;
   data.set("id", id);
   data.set("title", plain(table.title));
-  data.set("intro", text_or_nothing(plain(intro)));
+  data.set("intro", text_or_nothing(sentence_text(intro)));
   data.set("facts", facts);
   data.set("head", line_data(table.head, table.left, header));
   data.set("lines", lines);
@@ -92,12 +93,23 @@ std::string left_out_text(std::size_t charts) {
 
 }  // namespace
 
+std::string sentence_text(const std::string& text) {
+  const std::string clean = plain(text);
+  std::string marked;
+  for (const auto& [part, is_code] : parts_of_sentence(clean)) {
+    if (is_code) marked += kCode;
+    marked += part;
+    if (is_code) marked += kEndOfCode;
+  }
+  return marked;
+}
+
 Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
 
 Section::Section(const char* id, const char* title, const std::string& intro) : id_(id), title_(title) {
   data_.set("id", id);
   data_.set("title", title);
-  data_.set("intro", text_or_nothing(intro));
+  data_.set("intro", text_or_nothing(sentence_text(intro)));
   data_.set("static", false);
 }
 
@@ -140,21 +152,20 @@ void Section::add(const Table& table, bool open) {
 
 void Section::reason(const Reason& reason) {
   Data data;
-  data.set("rule", reason.rule);
   data.set("title", reason.title);
-  data.set("evidence", plain(reason.evidence));
-  data.set("action", reason.action);
+  data.set("evidence", sentence_text(reason.evidence));
+  data.set("action", sentence_text(reason.action));
   reasons_.push_back(data);
 }
 
-void Section::sentence(const std::string& text) { sentences_.push_back(plain(text)); }
+void Section::sentence(const std::string& text) { sentences_.push_back(sentence_text(text)); }
 
-void Section::lead(const std::string& text) { leads_.push_back(plain(text)); }
+void Section::lead(const std::string& text) { leads_.push_back(sentence_text(text)); }
 
 void Section::quote(const std::string& title, const std::string& intro, const std::string& text) {
   Data data;
   data.set("title", plain(title));
-  data.set("intro", text_or_nothing(plain(intro)));
+  data.set("intro", text_or_nothing(sentence_text(intro)));
   data.set("text", plain_lines(text));
   texts_.push_back(data);
 }

@@ -16,7 +16,11 @@ namespace mgcompare {
 // Marks around the second line of a table cell, which html_report() replaces by elements. Data cannot contain them, because
 // plain() removes control characters.
 inline constexpr char kBelow = '\x0e', kEndOfBelow = '\x0f';
+// The same around code in a sentence.
+inline constexpr char kCode = '\x10', kEndOfCode = '\x11';
 
+// plain(), with marks around code (code_spans.h).
+std::string sentence_text(const std::string& text);
 // The template omits elements without text.
 kainjow::mustache::data text_or_nothing(const std::string& text);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/code_spans.h"
+
 namespace mgcompare {
 std::string markdown(std::string_view text) {
   std::string safe;
@@ -20,6 +22,13 @@ std::string markdown(std::string_view text) {
     else
       safe += c;
   }
+  return safe;
+}
+
+std::string markdown_sentence(std::string_view text) {
+  const std::string clean = plain(text);
+  std::string safe;
+  for (const auto& [part, is_code] : parts_of_sentence(clean)) safe += is_code ? fmt::format("`{}`", part) : markdown(part);
   return safe;
 }
 
@@ -66,6 +75,7 @@ std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   if (seconds == 0) return "0 s";
   if (seconds < 0) return "-" + seconds_text(-seconds);
+  if (seconds < 1e-7) return fmt::format("{:.3g} ns", seconds * 1e9);
   if (seconds < 1e-5) return fmt::format("{:.2f} us", seconds * 1e6);
   if (seconds < 0.001) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 0.1) return fmt::format("{:.1f} ms", seconds * 1e3);

@@ -11,6 +11,8 @@ namespace mgcompare {
 
 // For a cell of a Markdown table or for running text: escapes markup, HTML and the end of the cell.
 std::string markdown(std::string_view text);
+// The same for a sentence, with code between backticks (code_spans.h).
+std::string markdown_sentence(std::string_view text);
 // A fenced code block; the fence is longer than any in the text.
 std::string markdown_code(std::string_view text, std::string_view language = "");
 // A text field of a CSV file, quoted if needed. Text that a spreadsheet would read as a formula begins with an apostrophe.

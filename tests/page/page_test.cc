@@ -289,6 +289,7 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   maker.add("together", 1, 1, make_result(1000, 5, 0.98));
   const std::string page = page_of(maker.run);
   EXPECT_THAT(page, HasSubstr("There is no curve to draw"));
+  EXPECT_THAT(page, HasSubstr("Add devices to <code>scaling.devices</code>, and"));
   EXPECT_THAT(page, HasSubstr("There is nothing to predict from"));
   // A single strategy needs no legend.
   EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));

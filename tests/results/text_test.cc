@@ -43,6 +43,12 @@ TEST(Markdown, IsInert) {
   EXPECT_THAT(markdown("a\n| b |"), Not(HasSubstr("\n")));
 }
 
+TEST(Markdown, HasCodeInSentencesOnly) {
+  EXPECT_EQ(markdown_sentence("try `batch_norm: sync`, or `*`"), "try `batch_norm: sync`, or \\`\\*\\`");
+  EXPECT_EQ(markdown_sentence("`run --until-decided`"), "`run --until-decided`");
+  for (const char* text : {"a ` b ` c", "``a``", "`a``b`", "`<img>`", "`a|b`", "one ` tick", "`a\\`", "` `"}) EXPECT_EQ(markdown_sentence(text), markdown(text)) << text;
+}
+
 TEST(Markdown, NothingClosesAFence) {
   EXPECT_EQ(markdown_code("x", "yaml"), "```yaml\nx\n```\n");
   EXPECT_EQ(markdown_code("a\n````\nb\n"), "`````\na\n````\nb\n`````\n");
