@@ -59,7 +59,7 @@ std::vector<Rung> what_if(const Breakdown& breakdown, double speed_up, std::size
   };
   without("communication free", breakdown.exchange);
   without("input free", breakdown.input);
-  without("no stragglers", breakdown.waiting);
+  without("no waiting", breakdown.waiting);
   without("own work free", breakdown.strategy);
   rungs.push_back({"ideal", ideal});
   return rungs;

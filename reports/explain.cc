@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -17,13 +16,14 @@
 #include "reports/exchange.h"
 #include "reports/findings.h"
 #include "reports/oversubscription.h"
+#include "reports/straggler.h"
 #include "reports/text.h"
 #include "reports/work.h"
 
 namespace mgcompare {
 namespace {
 
-constexpr double kMuchExchange = 0.20, kMuchInput = 0.20, kStraggler = 1.10, kLostByLearning = 1.10, kLittleWork = 10;
+constexpr double kMuchExchange = 0.20, kMuchInput = 0.20, kMuchWaiting = 0.20, kLostByLearning = 1.10, kLittleWork = 10;
 constexpr double kMostFitError = 0.25;  // beyond it the time of a step is no straight line, and its parts say nothing
 
 struct Fired {
@@ -162,35 +162,7 @@ void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
       "Keep the samples on the device (`data.on: device`).");
 }
 
-// The rank with the longest compute time over all repeats, if the others wait for it. A rank that is slow in one repeat is noise, see E8.
-struct Straggler {
-  std::size_t rank = 0;
-  double ratio = 1;                 // of its compute time to that of the median rank; with two ranks to the other's
-  double waiting = 0;               // of the other ranks: mean share of the step
-};
-
-std::optional<Straggler> straggler(const Cell& cell) {
-  const std::size_t ranks = cell.done.front()->result.ranks.size();
-  if (ranks < 2 || !cell.breakdown.reliable() || cell.runs_freely) return std::nullopt;
-  std::vector<double> compute(ranks), waiting(ranks);
-  double training = 0;
-  for (const Row* row : cell.done) {
-    if (row->result.ranks.size() != ranks) return std::nullopt;
-    for (std::size_t r = 0; r < ranks; ++r)
-      compute[r] += row->result.ranks[r].compute, waiting[r] += row->result.ranks[r].waiting;
-    training += row->result.seconds_training;
-  }
-  const auto largest = std::max_element(compute.begin(), compute.end());
-  const double usual = ranks == 2 ? *std::min_element(compute.begin(), compute.end()) : median(compute);
-  if (!(usual > 0) || *largest / usual <= kStraggler) return std::nullopt;
-  const auto rank = static_cast<std::size_t>(largest - compute.begin());
-  const double waited = std::accumulate(waiting.begin(), waiting.end(), -waiting[rank]) / static_cast<double>(ranks - 1);
-  // If the others wait for it, they wait longer than itself, by about what it computes longer. Otherwise all wait for something else.
-  if (waited - waiting[rank] < 0.5 * (*largest - usual)) return std::nullopt;
-  return Straggler{rank, *largest / usual, waited / training};
-}
-
-void explain_stragglers(const Comparison& comparison, std::vector<Reason>& all) {
+void explain_waiting(const Comparison& comparison, std::vector<Reason>& all) {
   const auto fired = where(comparison, [](const Cell& cell) -> std::optional<double> {
     const auto found = straggler(cell);
     return found ? std::optional(found->ratio) : std::nullopt;
@@ -204,6 +176,17 @@ void explain_stragglers(const Comparison& comparison, std::vector<Reason>& all) 
                            percent_text(found.waiting));
       },
       "Check that device's clock, temperature and other users; on a CPU, what else runs on its core.");
+  const auto in_turn = where(comparison, [](const Cell& cell) -> std::optional<double> {
+    const double waiting = share(cell, &Breakdown::waiting);
+    return waiting > kMuchWaiting && waits_in_turn(cell) ? std::optional(waiting) : std::nullopt;
+  });
+  add(all, comparison, in_turn, "E9", "Ranks that wait for each other in turn",
+      [](const Cell& cell) {
+        return fmt::format("{}: {} of the step is waiting, but all ranks compute equally long, and wait equally long: none is a straggler. In some steps one rank is "
+                           "late and in others another, or all are woken up late.",
+                           title_of(cell), percent_text(share(cell, &Breakdown::waiting)));
+      },
+      "Let nothing else use the processors of the ranks, and give each device more samples per step, so that ranks meet less often.");
 }
 
 // Each rank normalises its own share of the batch.
@@ -218,19 +201,22 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   const auto gained = [&](const Cell& cell) {
     return cell.baseline ? ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target) : Spread{};
   };
+  // The samples/s of the same repeats: those that missed the target have no time.
+  const auto speed_up = [&](const Cell& cell) { return ratio(cell.done, comparison.cells[*cell.baseline].done, throughput_if_reached).median; };
   // Epochs to the target as a multiple of the baseline's; 0: not known.
   const auto more_epochs = [&](const Cell& cell) {
     return ratio(cell.done, comparison.cells[*cell.baseline].done, epochs_to_target).median;
   };
+  const auto needs_more = [&](const Cell& cell) { return more_epochs(cell) > 1 + kNoiseFloor; };
   const auto lost = [&](const Cell& cell) -> std::optional<double> {
     const Spread time = gained(cell);
     if (cell.many_models || time.count == 0 || !(time.median > 0)) return std::nullopt;
-    const double factor = cell.speed_up.median / time.median;
+    const double factor = speed_up(cell) / time.median;
     return factor > kLostByLearning ? std::optional(factor) : std::nullopt;
   };
   const auto fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
     const std::optional<double> factor = lost(cell);
-    return factor && more_epochs(cell) > 1 ? factor : std::nullopt;
+    return factor && needs_more(cell) ? factor : std::nullopt;
   });
   // More epochs are due to a larger batch than the baseline's, or to an approximate strategy.
   std::vector<Fired> by_batch, by_promise, by_both, by_statistics, by_chance;
@@ -241,7 +227,7 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   }
   const auto difference = [&](const Cell& cell) {
     return fmt::format("{}: {:.2f} times the samples/s of one device, but only {:.2f} times as fast to {}", title_of(cell),
-                       cell.speed_up.median, gained(cell).median, target_text(comparison.target_accuracy));
+                       speed_up(cell), gained(cell).median, target_text(comparison.target_accuracy));
   };
   const char* const slow_start = "up to the target its samples/s are lower, against the baseline's, than over the whole training";
   const auto evidence = [&](const Cell& cell) {
@@ -267,7 +253,7 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
       "more repeats, and check the strategy with `mgcompare verify`.");
   add(all, comparison, where(comparison, [&](const Cell& cell) -> std::optional<double> {
         const std::optional<double> factor = lost(cell);
-        return factor && more_epochs(cell) > 0 && more_epochs(cell) <= 1 ? factor : std::nullopt;
+        return factor && more_epochs(cell) > 0 && !needs_more(cell) ? factor : std::nullopt;
       }),
       "E8", "Trials that change while they run",
       [&](const Cell& cell) { return fmt::format("{}, although it needs no more epochs: {}.", difference(cell), slow_start); },
@@ -283,8 +269,8 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
         const Oversubscription found = *oversubscription(*comparison.run, cell);
-        const std::string others = found.load > 0 ? fmt::format(", while other programs kept {:.2f} cores busy before the run (the load average)", found.load) : "";
-        return fmt::format("{}: {:.0f} threads on {:.0f} physical cores{}.", title_of(cell), found.threads, found.cores, others);
+        const std::string others = found.load > 0 ? fmt::format("; the load average of the minute before the run, which may include an earlier run, was {:.2f}", found.load) : "";
+        return fmt::format("{}: {:.0f} thread{} on {:.0f} physical cores{}.", title_of(cell), found.threads, found.threads == 1 ? "" : "s", found.cores, others);
       },
       "Use fewer devices or stop other programs, and measure again.");
 }
@@ -326,7 +312,7 @@ std::vector<Reason> explain(const Comparison& comparison) {
   explain_exchange(comparison, all);
   explain_little_work(comparison, Works(comparison), all);
   explain_input(comparison, all);
-  explain_stragglers(comparison, all);
+  explain_waiting(comparison, all);
   explain_learning(comparison, all);
   explain_oversubscription(comparison, all);
   explain_drift(comparison, all);

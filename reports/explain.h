@@ -11,7 +11,7 @@
 namespace mgcompare {
 
 struct Reason {
-  std::string rule;                 // "E1"
+  std::string rule;                 // "E1": tells the rules apart, and is not shown
   std::string title;
   std::string evidence;             // of the best row on several devices if the rule applies to it, else of the worst row
   std::string action;

@@ -13,6 +13,7 @@
 #include "reports/advice.h"
 #include "reports/answer.h"
 #include "reports/batch_range.h"
+#include "reports/coarse_target.h"
 #include "reports/comparison_text.h"
 #include "reports/cost.h"
 #include "reports/drift.h"
@@ -20,6 +21,7 @@
 #include "reports/framework_findings.h"
 #include "reports/further_repeats.h"
 #include "reports/marked_rows.h"
+#include "reports/straggler.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -116,7 +118,7 @@ constexpr double kWorthNaming = 0.005;  // of a step
 std::string losses_text(const Cell& cell) {
   const Breakdown& parts = cell.breakdown;
   std::vector<std::pair<double, std::string>> losses = {{parts.exchange / parts.step, "exchange"},
-                                                        {parts.waiting / parts.step, "waiting for other ranks"},
+                                                        {parts.waiting / parts.step, waits_in_turn(cell) ? "ranks that wait for each other in turn" : "waiting for other ranks"},
                                                         {parts.host / parts.step, "the host outside of steps"},
                                                         {parts.strategy / parts.step, "the strategy's own work"}};
   double rest = 1 - cell.efficiency.median;
@@ -221,6 +223,7 @@ std::vector<Finding> reservations(const Comparison& comparison) {
   std::vector<Finding> all;
   for (const auto& sentences : {marked_rows(comparison), fitting_batches(comparison)})
     for (const std::string& sentence : sentences) all.push_back({sentence});
+  if (const std::string coarse = coarse_target_text(comparison); !coarse.empty()) all.push_back({coarse});
   std::set<std::string> many;
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty() || !cell.many_models || !many.insert(cell.trial().strategy.label).second) continue;

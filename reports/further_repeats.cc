@@ -9,6 +9,7 @@
 
 #include "mgcompare/random.h"
 #include "reports/answer.h"
+#include "reports/machine_doubt.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -112,7 +113,9 @@ std::string further_repeats_text(const Comparison& comparison) {
 std::string further_repeats_below_answer(const Comparison& comparison) {
   const std::optional<Contest> rows = contest(comparison);
   const bool has_one = rows && std::min(rows->several->done.size(), rows->one->done.size()) == 1;
-  return has_one ? "" : further_repeats_text(comparison);
+  // They do not correct for a machine that other programs used or whose speed changed.
+  const bool is_doubtful = rows && !machine_doubt(comparison, *rows->several, *rows->one).empty();
+  return has_one || is_doubtful ? "" : further_repeats_text(comparison);
 }
 
 bool needs_repeats(const Overview& overview) {

@@ -39,7 +39,8 @@ FurtherRepeats further_repeats(const Spread& one, const Spread& other, std::size
 FurtherRepeats further_repeats(const Comparison& comparison);
 // A sentence about it; empty for `none`.
 std::string further_repeats_text(const Comparison& comparison);
-// The same below an answer; empty if rows have one repeat, because the answer says that this is too few.
+// The same below an answer; empty if rows have one repeat, because the answer says that this is too few, and if the machine may have
+// decided, because then they are to be measured again.
 std::string further_repeats_below_answer(const Comparison& comparison);
 // Whether further repeats may decide the answer of a part that is open.
 bool needs_repeats(const Overview& overview);

@@ -18,11 +18,13 @@ std::string machine_doubt(const Comparison& comparison, const Cell& best, const 
   for (const Cell* cell : {&best, &base}) {
     const auto crowded = oversubscription(*comparison.run, *cell);
     if (is_busy || !crowded || !crowded->is_by_others()) continue;
-    doubts.push_back(fmt::format("the machine was busy (load {:.2f})", crowded->load));
+    // Of a minute: it also has a run that ended just before.
+    doubts.push_back(fmt::format("the load average before the run, earlier runs included, was {:.2f} on {:.0f} core{}", crowded->load, crowded->cores,
+                                 crowded->cores == 1 ? "" : "s"));
     is_busy = true;
   }
   if (const std::vector<SpeedDrift> found = drifts(comparison); !found.empty())
-    doubts.push_back(fmt::format("{} speed changed by {}", is_busy ? "its" : "the machine's", change_text(largest(found).change)));
+    doubts.push_back(fmt::format("the machine's speed changed by {}", change_text(largest(found).change)));
   return listed(doubts);
 }
 

@@ -24,6 +24,10 @@ double time_to_target(const Row& row) {
   return row.result.seconds_to_target > 0 ? row.result.seconds_to_target : std::numeric_limits<double>::quiet_NaN();
 }
 
+double throughput_if_reached(const Row& row) {
+  return row.result.seconds_to_target > 0 ? throughput(row) : std::numeric_limits<double>::quiet_NaN();
+}
+
 double epochs_to_target(const Row& row) {
   if (!(row.result.seconds_to_target > 0)) return std::numeric_limits<double>::quiet_NaN();
   const double epochs = crossing_of(row.result.epochs, row.config->target_accuracy).epochs;

@@ -24,6 +24,7 @@ std::string_view to_string(Objective objective);
 Objective objective_of(std::string_view name);
 
 double throughput(const Row& row);
+double throughput_if_reached(const Row& row);      // nan: the target was not reached
 double time_to_target(const Row& row);             // nan: not reached
 double epochs_to_target(const Row& row);           // nan: not reached
 double device_seconds(const Row& row);             // of the whole training

@@ -11,7 +11,7 @@ namespace mgcompare {
 struct Oversubscription {
   double threads = 0;               // of the row
   double cores = 0;                 // physical
-  double load = 0;                  // of the machine, before the run
+  double load = 0;                  // of the machine, in the minute before the run: an earlier run is in it
 
   bool is_by_others() const { return threads <= cores; }
 };

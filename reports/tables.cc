@@ -179,11 +179,11 @@ Table rank_table(const Comparison& comparison) {
 
 Table ladder_table(const Comparison& comparison) {
   Table table{"What if",
-              "The speed-up without one cost after the other, computed from the parts of the step, not measured. Own work: what the "
-              "strategy does in a step besides exchanging. No value exceeds the ideal. The rest below the ideal is computing and "
+              "The speed-up without one cost after the other, computed from the parts of the step, not measured. No waiting: neither for a rank that is "
+              "slower than the others, nor for each other in turn. Own work: what the strategy does in a step besides exchanging. No value exceeds the ideal. The rest below the ideal is computing and "
               "updates that did not shrink with the batch per device, and the host. Rows with unreliable parts, and rows that are "
               "faster than ideal, are left out.",
-              {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no stragglers",
+              {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no waiting",
                "own work free", "ideal"},
               2,
               {}, {}};
@@ -235,7 +235,7 @@ Table epoch_table(const Comparison& comparison) {
   const std::vector<std::size_t> epochs = shown_epochs(count);
   TextRow head = {"strategy", "devices", "global batch"};
   for (const std::size_t epoch : epochs) head.push_back(fmt::format("{}", epoch + 1));
-  head.push_back("last loss");
+  head.push_back("last test loss");
   const auto line = [&](const Cell& cell) {
     TextRow text = identity(cell);
     for (const std::size_t epoch : epochs) {
@@ -254,7 +254,7 @@ Table epoch_table(const Comparison& comparison) {
     return text;
   };
   const std::string some = epochs.size() < count ? fmt::format(" {} of {} epochs.", epochs.size(), count) : "";
-  return {"Accuracy by epoch", "Medians over repeats, on the test samples; loss: the mean after the last epoch." + some, head, 2, lines_of(comparison, line)};
+  return {"Accuracy by epoch", "Medians over repeats, on the test samples; test loss: the mean after the last epoch." + some, head, 2, lines_of(comparison, line)};
 }
 
 Table metric_table(const Comparison& comparison) {

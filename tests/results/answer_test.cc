@@ -50,7 +50,7 @@ TEST(Answer, CarriesTheDoubtAboutTheMachine) {
   const auto taint = [](mgcompare::Run& run) { run.info.taints = {"cuda:0 is slowed down by heat"}; };
   EXPECT_EQ(verdict(taint), "Several devices are faster, though the run is tainted");
   const auto load = [](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "2 physical"}, {"load before the run", "1.50"}}; };
-  EXPECT_EQ(verdict(load), "Several devices are faster, though the machine was busy (load 1.50)");
+  EXPECT_EQ(verdict(load), "Several devices are faster, though the load average before the run, earlier runs included, was 1.50 on 2 cores");
   EXPECT_EQ(verdict([](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "4 physical"}, {"load before the run", "1.50"}}; }),
             "Several devices are faster");
   // The row itself has more ranks than there are cores: that is no doubt about the machine.
@@ -63,7 +63,7 @@ TEST(Answer, CarriesTheDoubtAboutTheMachine) {
   };
   EXPECT_THAT(verdict(drift), StartsWith("Several devices are faster, though the machine's speed changed by -"));
   EXPECT_THAT(verdict([&](mgcompare::Run& run) { taint(run), drift(run); }), HasSubstr("though the run is tainted and the machine's speed changed by -"));
-  EXPECT_THAT(verdict([&](mgcompare::Run& run) { load(run), drift(run); }), HasSubstr("though the machine was busy (load 1.50) and its speed changed by -"));
+  EXPECT_THAT(verdict([&](mgcompare::Run& run) { load(run), drift(run); }), HasSubstr("though the load average before the run, earlier runs included, was 1.50 on 2 cores and the machine's speed changed by -"));
   mgcompare::Run run = three_by_three();
   taint(run);
   EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nSeveral devices are faster, though the run is tainted: at best 1.60"));

@@ -85,6 +85,12 @@ TEST(FurtherRepeats, AreSaidBelowTheAnswer) {
   EXPECT_TRUE(needs_repeats(compare_rows(run)));
 }
 
+TEST(FurtherRepeats, DoNotHelpAgainstADoubtfulMachine) {
+  auto run = run_of({9, 10, 11}, {8.2, 9.2, 10.2});
+  run.info.taints = {"cuda:0 is slowed down by heat"};
+  EXPECT_THAT(closing_summary(run, {}), AllOf(Not(HasSubstr("more repeats of each row")), HasSubstr("What to do: measure again")));
+}
+
 TEST(FurtherRepeats, AreNotAskedForWhereTheAnswerIsDecided) {
   const auto run = run_of({10, 10.1, 10.2}, {5, 5.1, 5.2});
   EXPECT_THAT(closing_summary(run, {}), Not(HasSubstr("more repeat")));
