@@ -18,7 +18,7 @@ std::string advice_text(const Comparison& comparison) {
     const double factor = factor_over(comparison, *rows->several, *rows->one).median;
     const double gain = comparison.objective == Objective::device_seconds ? 1 / factor : factor;
     // The trials that are still to run may decide.
-    if (comparison.finished < comparison.trials) return "What to do: finish the run before choosing (--resume)";
+    if (comparison.finished + comparison.pending_rehearsals < comparison.trials) return "What to do: finish the run before choosing (--resume)";
     // What other programs took may hide a gain.
     const std::string doubt = machine_doubt(comparison, *rows->several, *rows->one);
     if (!doubt.empty()) return fmt::format("What to do: measure again while nothing else uses the machine, because {}", doubt);

@@ -188,7 +188,11 @@ void add_reference(Comparison& comparison, const Row& row) {
 
 // Nor is this, and no answer needs it.
 void add_rehearsal(Comparison& comparison, const Row& row) {
+  const bool is_finished = row.state == RowState::finished && row.result.status != TrialStatus::interrupted;
+  comparison.finished += is_finished ? 1 : 0;
+  comparison.pending_rehearsals += is_finished ? 0 : 1;
   if (row.state != RowState::finished) return;
+  comparison.done += row.result.status == TrialStatus::done ? 1 : 0;
   (row.result.status == TrialStatus::done ? comparison.rehearsals : comparison.failed_rehearsals).push_back(&row);
 }
 
@@ -237,11 +241,11 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
   std::map<std::string, std::size_t> index;
   for (const Row& row : run.rows) {
     if (only != nullptr && networks.of(row) != *only) continue;
+    ++comparison.trials;
     if (row.trial.rehearsal) {
       add_rehearsal(comparison, row);
       continue;
     }
-    ++comparison.trials;
     if (row.trial.reference) {
       add_reference(comparison, row);
       continue;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "reports/findings.h"
+#include "reports/markdown.h"
 #include "results/runs.h"
 
 namespace mgcompare {
@@ -271,6 +272,36 @@ TEST(Summary, EndsWithWhatWentWrong) {
               EndsWith("\n3 of 4 trials were not completed:\n"
                        "  together on 8 CPU cores, batch 128: unavailable (asked 8, have 2)\n"
                        "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
+}
+
+// All that ran counts, as in the progress and in the reports.
+TEST(Summary, CountsWhatThePlanHas) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  maker.failed("together", 2, 1, "crashed", "SIGSEGV");
+  maker.failed("together", 2, 1, "failed", "no memory").trial.rehearsal = true;
+  maker.add("together", 4, 1, make_result(1000, 8, 0.98)).trial.rehearsal = true;
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("\n2 of 4 trials were not completed:\n"));
+  EXPECT_THAT(markdown_report(overview_of(maker.run)), HasSubstr("2 of 4 trials were completed; see the causes"));
+}
+
+TEST(Summary, SaysHowManyRepeatsReachedTheTarget) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  maker.baseline(2, make_result(1000, 0, 0.90));
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("  8.00 s (1 of 2)  "));
+}
+
+TEST(Summary, AsksForFinerEvaluationOfRowsAboveTheTargetAtOnce) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  Row& row = maker.add("together", 2, 1, make_result(1600, 5, 0.98));
+  EXPECT_THAT(closing_summary(maker.run, {}), Not(HasSubstr("evaluate")));
+  row.result.epochs.front().accuracy = 0.975;
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              HasSubstr("\nAbove 97 % already at the first evaluation: together on 2 CPU cores, batch 128. Its time to 97 % is that of a whole epoch: `evaluate: 0.25` finds it more exactly\n"));
+  row.result.traits["pace"] = "free";
+  EXPECT_THAT(closing_summary(maker.run, {}), Not(HasSubstr("evaluate")));
 }
 
 // Trials that were never possible share one line; every other failure has a line for each row.
