@@ -1,6 +1,7 @@
 #include "reports/batch_range.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -13,19 +14,27 @@
 namespace mgcompare {
 namespace {
 
-// Whether several devices are faster, by batch of the config: per device in weak scaling. Undecided only if a median shows a gain.
-std::map<std::size_t, Order> order_by_batch(const Comparison& comparison) {
-  std::map<std::size_t, Order> orders;
+// What the rows on several devices show at a batch of the config (per device in weak scaling), by samples/s.
+enum class Gain {
+  none,                             // all are significantly slower
+  not_seen,                         // undecided, and no median shows one
+  unconfirmed,                      // undecided, but a median shows one
+  sure                              // a row is significantly faster
+};
+
+std::map<std::size_t, Gain> gain_by_batch(const Comparison& comparison) {
+  std::map<std::size_t, Gain> gains;
   for (const Cell& cell : comparison.cells) {
     const TrialKey& trial = cell.trial();
     if (!cell.is_own || cell.done.empty() || trial.devices < 2 || cell.many_models || cell.is_ceiling || cell.is_disqualified() || !cell.baseline) continue;
-    const std::size_t batch = listed_batch(trial);
-    const bool is_open = cell.order == Order::undecided && cell.speed_up.median > 1 + kNoiseFloor;
-    Order& order = orders.try_emplace(batch, Order::below).first->second;
-    if (cell.order == Order::above) order = Order::above;
-    else if (is_open && order == Order::below) order = Order::undecided;
+    const Gain seen = cell.order == Order::above                     ? Gain::sure
+                      : cell.order == Order::below                   ? Gain::none
+                      : cell.speed_up.median > 1 + kNoiseFloor ? Gain::unconfirmed
+                                                                     : Gain::not_seen;
+    Gain& gain = gains.try_emplace(listed_batch(trial), Gain::none).first->second;
+    gain = std::max(gain, seen);
   }
-  return orders;
+  return gains;
 }
 
 std::string batches_text(const std::vector<std::size_t>& batches) {
@@ -37,18 +46,24 @@ std::string batches_text(const std::vector<std::size_t>& batches) {
 }  // namespace
 
 std::string batch_range_text(const Comparison& comparison) {
-  const std::map<std::size_t, Order> orders = order_by_batch(comparison);
-  std::vector<std::size_t> all, yes, no;
-  for (const auto& [batch, order] : orders) {
-    if (order == Order::undecided) return "";
+  const std::map<std::size_t, Gain> gains = gain_by_batch(comparison);
+  if (gains.size() < 2) return "";
+  std::vector<std::size_t> all, yes, no, open, without;
+  for (const auto& [batch, gain] : gains) {
     all.push_back(batch);
-    (order == Order::above ? yes : no).push_back(batch);
+    (gain == Gain::sure ? yes : gain == Gain::none ? no : gain == Gain::unconfirmed ? open : without).push_back(batch);
   }
-  if (all.size() < 2) return "";
-  if (yes.empty()) return fmt::format("By samples/s, several devices are faster than one at none of the batches {}", batches_text(all));
-  if (no.empty()) return fmt::format("By samples/s, several devices are faster than one at all batches: {}", batches_text(all));
-  if (yes.front() > no.back()) return fmt::format("By samples/s, several devices are faster than one from batch {} on, of the batches {}", count_text(static_cast<double>(yes.front())), batches_text(all));
-  return fmt::format("By samples/s, several devices are faster than one at batch {}, but not at {}", batches_text(yes), batches_text(no));
+  const bool is_decided = open.empty() && without.empty();
+  if (is_decided && yes.empty()) return fmt::format("By samples/s, several devices are faster than one at none of the batches {}", batches_text(all));
+  if (is_decided && no.empty()) return fmt::format("By samples/s, several devices are faster than one at all batches: {}", batches_text(all));
+  if (is_decided && yes.front() > no.back()) return fmt::format("By samples/s, several devices are faster than one from batch {} on, of the batches {}", count_text(static_cast<double>(yes.front())), batches_text(all));
+  if (is_decided) return fmt::format("By samples/s, several devices are faster than one at batch {}, but not at {}", batches_text(yes), batches_text(no));
+  std::vector<std::string> texts;
+  if (!yes.empty()) texts.push_back(fmt::format("several devices are faster than one at batch {}", batches_text(yes)));
+  if (!open.empty()) texts.push_back(fmt::format("a gain of several devices is seen, but not confirmed, at batch {}", batches_text(open)));
+  if (!without.empty()) texts.push_back(fmt::format("no gain is seen, but none is ruled out, at batch {}", batches_text(without)));
+  if (!no.empty()) texts.push_back(fmt::format("several devices are slower at batch {}", batches_text(no)));
+  return fmt::format("By samples/s, {}", fmt::join(texts, "; "));
 }
 
 }  // namespace mgcompare

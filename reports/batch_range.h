@@ -1,6 +1,6 @@
 #pragma once
 
-// From which batch on several devices are faster than one, among the batches that were measured.
+// At which of the measured batches several devices are faster than one.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace mgcompare {
 
-// A sentence; empty with fewer than two batches, or if a gain at one of them is undecided. At each batch the rows of the program itself on several devices count, as far as they can be
-// ranked: one that is significantly faster than its baseline, by samples/s, is enough.
+// A sentence; empty with fewer than two batches. At each batch the rows of the program itself on several devices count, as far as they can be
+// ranked: one that is significantly faster than its baseline, by samples/s, is enough. What is undecided is said apart.
 std::string batch_range_text(const Comparison& comparison);
 
 }  // namespace mgcompare

@@ -7,12 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "config/problem.h"
 #include "reports/answer.h"
 #include "reports/text.h"
 #include "reports/titles.h"
 
 namespace mgcompare {
 namespace {
+
+constexpr std::size_t kNamed = 3;  // strategies in a headline
 
 // The row with the largest median on at least so many devices.
 const Cell* best_row(const Comparison& comparison, Spread Cell::* figure, const Panel* panel, std::size_t least = 2) {
@@ -118,16 +121,28 @@ std::string parts_headline(const Comparison& comparison) {
 }
 
 std::string bytes_headline(const Comparison& comparison) {
-  const Cell *least = nullptr, *most = nullptr;
+  const auto sends = [](const Cell& cell) { return cell.trial().devices > 1 && cell.bytes_per_step.median > 0; };
+  double least = 0, most = 0;
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
-    if (cell.trial().devices < 2 || !(cell.bytes_per_step.median > 0)) continue;
-    if (least == nullptr || cell.bytes_per_step.median < least->bytes_per_step.median) least = &cell;
-    if (most == nullptr || cell.bytes_per_step.median > most->bytes_per_step.median) most = &cell;
+    if (!sends(cell)) continue;
+    least = least > 0 ? std::min(least, cell.bytes_per_step.median) : cell.bytes_per_step.median;
+    most = std::max(most, cell.bytes_per_step.median);
   }
-  if (least == nullptr) return "";
-  if (least->series == most->series) return fmt::format("{} at most, by {}", bytes_text(most->bytes_per_step.median), most->series);
-  return fmt::format("from {} by {} to {} by {}", bytes_text(least->bytes_per_step.median), least->series, bytes_text(most->bytes_per_step.median), most->series);
+  if (!(most > 0)) return "";
+  // Strategies that send the same stand together.
+  const auto senders = [&](double bytes) {
+    std::vector<std::string> names;
+    for (const std::size_t index : comparison.ranking) {
+      const Cell& cell = comparison.cells[index];
+      if (sends(cell) && bytes_text(cell.bytes_per_step.median) == bytes_text(bytes)) names.push_back(cell.series);
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names.size() <= kNamed ? listed(names) : fmt::format("{} strategies", names.size());
+  };
+  if (senders(least) == senders(most)) return fmt::format("{} at most, by {}", bytes_text(most), senders(most));
+  return fmt::format("from {} by {} to {} by {}", bytes_text(least), senders(least), bytes_text(most), senders(most));
 }
 
 }  // namespace mgcompare

@@ -42,13 +42,27 @@ TEST(BatchRange, NamesTheFirstBatchThatPays) {
   EXPECT_EQ(batches({{128, 1.4}}), "");
 }
 
-TEST(BatchRange, SaysNothingOfAnUndecidedGain) {
+// One repeat decides nothing.
+TEST(BatchRange, TellsNoGainFromAnUndecidedOne) {
+  const auto text = [](const std::vector<std::pair<std::size_t, double>>& speeds) {
+    RunMaker maker;
+    for (const auto& [batch, speed] : speeds) {
+      maker.baseline(1, make_result(1000, 0, 0.9), batch);
+      maker.add("together", 2, 1, make_result(1000 * speed, 0, 0.9), batch);
+    }
+    return batch_range_text(compare_rows(maker.run));
+  };
+  EXPECT_EQ(text({{128, 1.6}, {512, 1.6}}), "By samples/s, a gain of several devices is seen, but not confirmed, at batch 128 and 512");
+  EXPECT_EQ(text({{32, 1.0}, {256, 2.06}}),
+            "By samples/s, a gain of several devices is seen, but not confirmed, at batch 256; no gain is seen, but none is ruled out, at batch 32");
   RunMaker maker;
-  for (const std::size_t batch : {128, 512}) {
-    maker.baseline(1, make_result(1000, 0, 0.9), batch);
-    maker.add("together", 2, 1, make_result(1600, 0, 0.9), batch);
-  }
-  EXPECT_EQ(batch_range_text(compare_rows(maker.run)), "");
+  for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    for (const auto& [batch, speed] : std::vector<std::pair<std::size_t, double>>{{64, 0.5}, {128, 1.0}, {512, 1.5}}) {
+      maker.baseline(seed, make_result(1000, 0, 0.9), batch);
+      maker.add("together", 2, seed, make_result(1000 * speed, 0, 0.9), batch);
+    }
+  EXPECT_EQ(batch_range_text(compare_rows(maker.run)), "By samples/s, several devices are faster than one at batch 512; no gain is seen, but none is ruled out, at batch 128; "
+                                                       "several devices are slower at batch 64");
 }
 
 TEST(Advice, FollowsTheAnswer) {
@@ -80,6 +94,15 @@ TEST(BestRows, OfOneNumberOfDevicesAreNoTable) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 0, 0.9));
   EXPECT_TRUE(best_rows_table(compare_rows(maker.run)).lines.empty());
+}
+
+TEST(Headline, NamesAllStrategiesThatSendTheSame) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 0, 0.9));
+  for (const char* name : {"together", "torch ddp"}) maker.add(name, 2, 1, make_result(1600, 0, 0.9));
+  EXPECT_EQ(bytes_headline(compare_rows(maker.run)), "1.72 MB at most, by together and torch ddp");
+  maker.add("rough", 2, 1, make_result(1600, 0, 0.9)).result.bytes_per_step = 1e5;
+  EXPECT_EQ(bytes_headline(compare_rows(maker.run)), "from 100.0 kB by rough to 1.72 MB by together and torch ddp");
 }
 
 TEST(Headline, SaysWhatAChartShows) {
