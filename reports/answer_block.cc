@@ -16,6 +16,7 @@
 #include "reports/cost.h"
 #include "reports/failures.h"
 #include "reports/findings.h"
+#include "reports/framework_findings.h"
 #include "reports/further_repeats.h"
 #include "reports/section.h"
 #include "reports/text.h"
@@ -101,7 +102,8 @@ std::vector<std::string> failure_sentences(const Comparison& comparison) {
 std::vector<std::string> consequences_of(const Comparison& comparison) {
   if (comparison.done == 0) return failure_sentences(comparison);
   if (comparison.ranking.empty() && !answer(comparison).verdict.empty()) return {ranking_findings(comparison).front().text};
-  std::vector<std::string> all = {batch_range_text(comparison), why_not_text(comparison), further_repeats_below_answer(comparison), advice_text(comparison)};
+  std::vector<std::string> all = {batch_range_text(comparison), why_not_text(comparison), further_repeats_below_answer(comparison), advice_text(comparison),
+                                  framework_summary(comparison)};
   std::erase(all, "");
   return all;
 }
@@ -121,7 +123,7 @@ Data objectives_of(const Comparison& comparison, const std::vector<std::string>&
     for (const Finding& finding : found) {
       Data one;
       one.set("level", fmt::format("{}", finding.level));
-      one.set("text", finding.text);
+      one.set("text", sentence_text(finding.text));
       findings.push_back(one);
     }
     Data data;
@@ -149,15 +151,15 @@ Data answer_block(const Overview& overview, const Comparison& comparison, std::s
   Answer first = answer(comparison);
   if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
   Data remarks{Data::type::list};
-  for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
+  for (const Finding& finding : reservations(comparison)) remarks.push_back(sentence_text(finding.text));
   Data data;
   data.set("about", text_or_nothing(overview.title_of(comparison)));
   data.set("part", number == 0 ? "" : fmt::format("-{}", number + 1));
-  data.set("verdict", first.verdict);
-  data.set("grounds", text_or_nothing(first.grounds));
+  data.set("verdict", sentence_text(first.verdict));
+  data.set("grounds", text_or_nothing(sentence_text(first.grounds)));
   const std::vector<std::string> next = consequences_of(comparison);
   Data consequences{Data::type::list};
-  for (const std::string& text : next) consequences.push_back(text);
+  for (const std::string& text : next) consequences.push_back(sentence_text(text));
   const Data objectives = objectives_of(comparison, next);
   data.set("consequences", consequences);
   data.set("tiles", tiles_of(comparison));

@@ -85,8 +85,11 @@ std::string answer_of(const FrameworkPlace& place, const FrameworkRows& rows) {
   return fmt::format("In {}, {} at {} ({}){}", rows.title, ratio_text(rows), place.title, rows_text(rows), own == nullptr ? "" : here_text(*own, rows));
 }
 
+bool is_open(const FrameworkRows& rows) { return rows.several->order == Order::undecided; }
+
 // "2 GPUs against one at batch 128: 0.90 [0.88 .. 0.91] here, 1.90 [1.86 .. 1.93] in PyTorch 2.11.0"; empty if no framework has a ratio.
-std::string short_answer(const FrameworkPlace& place) {
+// `says_open`: which of them are undecided.
+std::string short_answer(const FrameworkPlace& place, bool says_open) {
   std::vector<std::string> ratios;
   std::set<std::string> devices;
   for (const FrameworkRows& rows : place.frameworks)
@@ -96,7 +99,7 @@ std::string short_answer(const FrameworkPlace& place) {
     if (rows.ratio.count > 0)
       ratios.push_back(fmt::format("{} {}{}{}", with_range(rows.ratio), rows.is_own ? "here" : "in " + rows.title,
                                    devices.size() == 1 ? "" : fmt::format(" ({})", devices_of_cell(*rows.several)),
-                                   rows.several->order == Order::undecided ? " (undecided)" : ""));
+                                   says_open && is_open(rows) ? " (undecided)" : ""));
   return fmt::format("{} against one at {}: {}", devices.size() == 1 ? *devices.begin() : "several devices", place.title, fmt::join(ratios, ", "));
 }
 
@@ -157,14 +160,24 @@ std::vector<std::string> framework_answers(const Comparison& comparison) {
 }
 
 std::string framework_summary(const Comparison& comparison) {
+  const std::vector<FrameworkPlace> places = framework_places(comparison);
+  std::size_t ratios = 0, open = 0;
+  for (const FrameworkPlace& place : places)
+    for (const FrameworkRows& rows : place.frameworks) {
+      if (rows.ratio.count == 0) continue;
+      ++ratios;
+      open += is_open(rows) ? 1 : 0;
+    }
+  const bool are_all_open = ratios > 1 && open == ratios;
   std::vector<std::string> texts;
-  for (const FrameworkPlace& place : framework_places(comparison))
-    if (std::string text = short_answer(place); !text.empty()) texts.push_back(std::move(text));
+  for (const FrameworkPlace& place : places)
+    if (std::string text = short_answer(place, !are_all_open); !text.empty()) texts.push_back(std::move(text));
   if (texts.empty()) return "";
   constexpr std::size_t kShown = 2;
   const std::size_t more = texts.size() - std::min(kShown, texts.size());
   texts.resize(texts.size() - more);
-  return fmt::format("By framework, {}{}", fmt::join(texts, "; "), more == 0 ? "" : fmt::format("; {} more in the report", more));
+  return fmt::format("By framework, {}{}{}", fmt::join(texts, "; "), more == 0 ? "" : fmt::format("; {} more in the report", more),
+                     are_all_open ? "; all are undecided" : "");
 }
 
 std::vector<std::string> coincidence_sentences(const Comparison& comparison) {

@@ -16,6 +16,12 @@ std::string between(const std::vector<double>& values, double unit, const char* 
   return fmt::format("{:.3g} .. {:.3g} {}", *least / unit, *most / unit, name);
 }
 
+// Of copies: within a host's memory small ones take nanoseconds.
+std::string times_between(const std::vector<double>& seconds) {
+  const bool is_short = *std::max_element(seconds.begin(), seconds.end()) < 1e-6;
+  return is_short ? between(seconds, 1e-9, "ns") : between(seconds, 1e-6, "us");
+}
+
 template <class T>
 std::vector<double> figures(const std::vector<T>& all, double T::*figure) {
   std::vector<double> values;
@@ -58,7 +64,7 @@ Table links_table(const Run& run) {
       table.lines.push_back({fmt::format("{} ordered pairs of {} devices", links.pairs.size(), links.kind),
                              fmt::format("{} peer-to-peer; {}, a small copy {}", direct,
                                          between(figures(links.pairs, &PairLink::bytes_per_second), 1e9, "GB/s"),
-                                         between(figures(links.pairs, &PairLink::seconds_small), 1e-6, "us"))});
+                                         times_between(figures(links.pairs, &PairLink::seconds_small)))});
     }
     for (const AllReduceTime& time : links.all_reduces)
       table.lines.push_back({fmt::format("all-reduce of {} {} devices", time.devices, links.kind),

@@ -33,13 +33,12 @@ Table results_table(const Comparison& comparison) {
   const std::string infrastructure_name = comparison.infrastructure.empty() ? "1" : comparison.infrastructure;
   const auto line = [&](const Cell& cell) -> TextRow {
     const TrialKey& trial = cell.trial();
-    const bool gpu = trial.device_kind == DeviceKind::cuda;
     const std::size_t epochs = cell.done.front()->result.epochs.size();
     return {infrastructure_name,
             cell.first->config->model.name,
             strategy_of(trial),
             fmt::format("{}", trial.global_batch),
-            gpu ? fmt::format("{}", trial.devices) : fmt::format("0 ({})", devices_of(trial)),
+            devices_of(trial),
             in_two(accuracy_of(cell)),
             fmt::format("{}", epochs),
             fmt::format("{}\n({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
@@ -49,7 +48,7 @@ Table results_table(const Comparison& comparison) {
           "Medians over repeats, with the 95 % interval of the median; for up to five repeats their range, which contains the "
           "true median in 75 % of cases (three repeats), 88 % (four) or 94 % (five). Training time excludes set-up, warm-up and "
           "evaluation.",
-          {"infrastructure", "model", "strategy", "batch size", "gpus", "accuracy", "epochs", "training time (s/epoch)"},
+          {"infrastructure", "model", "strategy", "batch size", "devices", "accuracy", "epochs", "training time (s/epoch)"},
           3,
           lines_of(comparison, line),
           {{"Infrastructure " + infrastructure_name, infrastructure(*comparison.run)}}};

@@ -121,11 +121,14 @@ void print_all_reduces(const LinkMeasurements& links) {
 void print_links(const LinkMeasurements& links) {
   if (links.devices.empty()) return;
   const auto rate = [](double bytes_per_second) { return fmt::format("{:.1f}", bytes_per_second / 1e9); };
-  const auto microseconds = [](double seconds) { return fmt::format("{:.3g}", seconds * 1e6); };
+  // Within a host's memory small copies take nanoseconds.
+  const bool is_short = std::all_of(links.devices.begin(), links.devices.end(), [](const DeviceFigures& one) { return one.seconds_small_to_device < 1e-6; }) &&
+                        std::all_of(links.pairs.begin(), links.pairs.end(), [](const PairLink& pair) { return pair.seconds_small < 1e-6; });
+  const auto time = [&](double seconds) { return fmt::format("{:.3g}", seconds * (is_short ? 1e9 : 1e6)); };
   print_matrix(links, "GB/s", &DeviceFigures::bytes_per_second_to_device, &DeviceFigures::bytes_per_second_to_host,
                &PairLink::bytes_per_second, rate);
-  print_matrix(links, "us of a small queued copy", &DeviceFigures::seconds_small_to_device, nullptr,
-               &PairLink::seconds_small, microseconds);
+  print_matrix(links, is_short ? "ns of a small queued copy" : "us of a small queued copy", &DeviceFigures::seconds_small_to_device, nullptr,
+               &PairLink::seconds_small, time);
   if (std::any_of(links.pairs.begin(), links.pairs.end(), [](const PairLink& pair) { return !pair.direct; }))
     fmt::print("  * through the host: these devices cannot access each other's memory\n");
   print_all_reduces(links);

@@ -68,6 +68,18 @@ TEST(Frameworks, TheAnswerIsThatOfTheProgramsOwnRows) {
   EXPECT_THAT(closing_summary(three_by_three(), {}), Not(HasSubstr("framework")));
 }
 
+TEST(Frameworks, SayOnceThatAllIsUndecided) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  maker.add("together", 2, 1, make_result(1600, 5, 0.98));
+  add_foreign(maker, "T eager", 1, 1, make_result(2700, 3, 0.98), "alone");
+  add_foreign(maker, "T pair", 2, 1, make_result(4000, 2, 0.98), "together");
+  const std::string summary = framework_summary(compare_rows(maker.run));
+  EXPECT_THAT(summary, testing::EndsWith("; all are undecided"));
+  EXPECT_THAT(summary, Not(HasSubstr("(undecided)")));
+  EXPECT_THAT(html_report(overview_of(maker.run), ""), HasSubstr("<p class=\"consequence\">By framework, 2 CPU cores against one at batch 128")) << "above, as on the terminal";
+}
+
 // To the target one device takes 8 s here and 3 s there, two take 5 s and 2 s.
 RunMaker to_a_target(bool has_own) {
   RunMaker maker;

@@ -41,23 +41,29 @@ TEST(MarkdownReport, HasTheColumnsOfTheSourceExperiments) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "| infrastructure | model | strategy | batch size | gpus | accuracy | epochs | training time (s/epoch) |\n"));
+          "| infrastructure | model | strategy | batch size | devices | accuracy | epochs | training time (s/epoch) |\n"));
   EXPECT_THAT(text, HasSubstr("| strategy | devices | global batch | batch per device | learning rate | training accuracy | total time |\n"));
-  EXPECT_THAT(text, HasSubstr("| 1 | lenet | together | 128 | 0 (cpu:2) | 0.9840 \\[0.9840 .. 0.9840\\] | 2 | "
+  EXPECT_THAT(text, HasSubstr("| 1 | lenet | together | 128 | cpu:2 | 0.9840 \\[0.9840 .. 0.9840\\] | 2 | "
                               "3.09 s \\[3.06 s .. 3.12 s\\] (1,616 samples/s) |\n"));
   EXPECT_THAT(text, HasSubstr("* **Infrastructure 1**: Imaginary 9000, Linux 6.1\n"));
 }
 
-TEST(MarkdownReport, CountsGpus) {
+TEST(MarkdownReport, NamesGpus) {
   RunMaker maker;
   maker.add("together", 4, 1, make_result(1600, 5, 0.98)).trial.device_kind = DeviceKind::cuda;
-  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("| 1 | lenet | together | 128 | 4 | 0.9800 | 2 |"));
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("| 1 | lenet | together | 128 | cuda:4 | 0.9800 | 2 |"));
+}
+
+TEST(MarkdownReport, TellsShortCopiesInNanoseconds) {
+  mgcompare::Run run = three_by_three();
+  run.info.links = {{.kind = "cpu", .devices = {{0, true, 9e9, 8e9, 1e-9, 0}}, .pairs = {{0, 1, true, true, 5e9, 2.01e-9}, {1, 0, false, true, 7e9, 4e-9}}, .all_reduces = {}}};
+  EXPECT_THAT(markdown_report(compare_rows(run)), HasSubstr("a small copy 2.01 .. 4 ns |"));
 }
 
 TEST(MarkdownReport, LabelsSeparateModels) {
   const std::string text = markdown_report(compare_rows(three_by_three()));
   EXPECT_THAT(text,
-              HasSubstr("| apart | 128 | 0 (cpu:2) | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 models |"));
+              HasSubstr("| apart | 128 | cpu:2 | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 models |"));
   EXPECT_THAT(text, HasSubstr("| apart | cpu:2 | 128 | - | - | 0 of 3 | separate models |"));
 }
 
