@@ -60,7 +60,7 @@ Counterparts counterparts(const Cells& before, const Cells& after) {
   if (!unlike.empty())
     found.reasons.push_back(fmt::format("It is not known which strategy computes in the same way, so they are compared with none: {}", titles_of(unlike)));
   if (!alone.empty())
-    found.reasons.push_back(fmt::format("The other run has no row of another framework that computes in the same way, so they are compared with none: {}",
+    found.reasons.push_back(fmt::format("Only one of the runs has such a row, in its own or another framework, so they are compared with none: {}",
                                         titles_of(alone)));
   return found;
 }

@@ -55,9 +55,9 @@ std::vector<LinkNeed> link_needs(const Comparison& comparison, const std::vector
 
 Table link_need_table(const std::vector<LinkNeed>& needs) {
   Table table{"Link that several devices need",
-              "The bandwidth from which on so many devices are faster than one, by rehearsals on one device, and the speed-up if the bandwidth were "
+              "The bandwidth from which on so many devices are faster than one, by rehearsals on one device, and the speed-up at most, if the bandwidth were "
               "infinite. Each message is taken to cost the latency.",
-              {"strategy", "batch", "devices", "latency", "bandwidth", "most"},
+              {"strategy", "batch", "devices", "latency", "bandwidth", "speed-up at most"},
               2,
               {}, {}};
   for (const LinkNeed& need : needs)

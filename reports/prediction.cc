@@ -137,9 +137,12 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   }
   const Kin smaller = below(kin, largest.trial().devices);
   const bool has_own_link = !exchange_times(smaller).empty();
-  if (!given && !has_own_link && largest.bytes_per_step.median > 0)
-    throw Error("a prediction is first checked on the largest number of devices, and no row on fewer devices exchanges data; "
-                "measure a third number of devices, or two batches and use `mgcompare predict --link measured`");
+  if (!given && !has_own_link && largest.bytes_per_step.median > 0) {
+    const bool has_batches = weak || std::any_of(smaller.begin(), smaller.end(),
+                                                 [&](const Cell* cell) { return samples_per_device(*cell) != samples_per_device(*smaller.front()); });
+    throw Error(fmt::format("a prediction is first checked on the largest number of devices, and no row on fewer devices exchanges data; "
+                            "measure a third number of devices, or {} `mgcompare predict DIR --link measured`", has_batches ? "use" : "two batches and use"));
+  }
   const std::size_t most = largest.trial().devices;
   // The held-out row used the machine's own link, so the check does too. With rows on two devices only, that link is not known,
   // and the given link must describe it.

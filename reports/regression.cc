@@ -259,6 +259,10 @@ bool has_regressed(const Regression& regression, double tolerance) {
   });
 }
 
+std::string regression_title(const RowChange& row) {
+  return title_of(*row.after) + (row.has_frameworks() ? fmt::format(" (before: {})", plain(row.before->trial().strategy.label)) : "");
+}
+
 Table regression_table(const Regression& regression) {
   const bool by_baseline = std::any_of(regression.rows.begin(), regression.rows.end(), [](const RowChange& row) { return row.by_baseline; });
   Table table{"Row by row",
@@ -278,8 +282,7 @@ Table regression_table(const Regression& regression) {
     table.intro += " It is not known that the baseline is the same in both runs, so the ratios of the speed-up and of the times as fast as each run's own "
                    "baseline decide; the absolute figures stand beside them.";
   for (const RowChange& row : regression.rows) {
-    const std::string title = title_of(*row.after) + (row.has_frameworks() ? fmt::format(" (before: {})", plain(row.before->trial().strategy.label)) : "");
-    TextRow line = {title, with_range(row.before->samples_per_second, rate_text),
+    TextRow line = {regression_title(row), with_range(row.before->samples_per_second, rate_text),
                     with_range(row.after->samples_per_second, rate_text), with_range(row.speed.ratio)};
     const auto add_verdict = [&](const FigureChange& figure, Change change) {
       if (by_baseline)
@@ -304,7 +307,7 @@ std::string regression_report(const Regression& regression, const std::string& b
   for (const auto& [change, what] : {std::pair(Change::reference, "baseline"), std::pair(Change::marked, "marked")})
     if (counts[change] > 0) text += fmt::format(", {} {}", counts[change], what);
   text += ".\n";
-  for (const std::string& warning : regression.warnings) text += fmt::format("\n{}.\n", markdown(warning));
+  for (const std::string& warning : regression.warnings) text += fmt::format("\n{}.\n", markdown_sentence(warning));
   text += markdown_section(regression_table(regression));
   const auto list = [&](const char* title, const std::vector<std::string>& titles) {
     if (titles.empty()) return;

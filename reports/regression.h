@@ -55,6 +55,8 @@ Regression compare_runs(const Comparison& before, const Comparison& after);
 // decide, or a row has lost its result.
 bool has_regressed(const Regression& regression, double tolerance);
 
+// "replicated on 2 CPU cores, batch 64"; the label before, too, if the rows are of two frameworks.
+std::string regression_title(const RowChange& row);
 Table regression_table(const Regression& regression);
 // The comparison as Markdown.
 std::string regression_report(const Regression& regression, const std::string& before, const std::string& after);

@@ -27,6 +27,7 @@
 #include "reports/link_need.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
+#include "reports/regression_text.h"
 #include "reports/report.h"
 #include "reports/summary.h"
 #include "results/continuation.h"
@@ -111,6 +112,13 @@ std::vector<LinkMeasurements> examined_in(const std::string& file) {
     // As below.
   }
   refuse_output(file, kHow);
+}
+
+// Of a sentence that a report has, too, which does not know where it will be.
+std::string with_directory(std::string sentence, const std::string& directory) {
+  constexpr std::string_view kCommand = "predict DIR";
+  if (const std::size_t at = sentence.find(kCommand); at != std::string::npos) sentence.replace(at, kCommand.size(), "predict " + in_shell(directory));
+  return sentence;
 }
 
 bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
@@ -269,7 +277,7 @@ int predict_more(const Command& command) {
   for (const Comparison& part : overview.parts) {
     const std::string about = overview.title_of(part).empty() ? "" : overview.title_of(part) + ": ";
     for (const std::string& sentence : predicted_break_even(predictions.at(&part))) fmt::print("{}{}\n", about, sentence);
-    for (const std::string& problem : prediction_problems(predictions.at(&part))) fmt::print("{}{}\n", about, problem);
+    for (const std::string& problem : prediction_problems(predictions.at(&part))) fmt::print("{}{}\n", about, with_directory(problem, command.target));
     if (predictions.at(&part).empty()) fmt::print("{}{}\n", about, no_prediction(part));
   }
   return kDone;
@@ -285,7 +293,7 @@ int compare_two(const Command& command) {
                             command.second));
   }
   if (command.json) fmt::print("{}", regression_json(regression, command.target, command.second));
-  else fmt::print("{}", table_text(regression_table(regression), print_style(command)));
+  else fmt::print("{}", regression_text(regression, print_style(command)));
   for (const std::string& warning : regression.warnings) print_stderr("warning: {}\n", warning);
   const std::string file = (std::filesystem::path(command.second) / "comparison.md").string();
   write_atomically(file, regression_report(regression, command.target, command.second));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "reports/regression_text.h"
 #include "results/runs.h"
 
 namespace mgcompare {
@@ -35,6 +36,19 @@ TEST(Regression, HasFourVerdicts) {
   EXPECT_EQ(change(base, run_of(950, 3, 0.04)).change, Change::undecided);
   EXPECT_EQ(change(base, run_of(900, 2)).change, Change::undecided);
   EXPECT_NEAR(change(base, run_of(900)).speed.ratio.median, 0.9, 1e-9);
+}
+
+TEST(Regression, FitsANarrowTerminal) {
+  const mgcompare::Run before = run_of(1000), after = run_of(900);
+  const Comparison one = compare_rows(before), other = compare_rows(after);
+  const Regression regression = compare_runs(one, other);
+  EXPECT_THAT(regression_text(regression, {.columns = 300}), HasSubstr("samples/s before"));
+  const std::string narrow = regression_text(regression, {.columns = 80});
+  EXPECT_THAT(narrow, HasSubstr("together on 2 CPU cores, batch 128\n  samples/s"));
+  EXPECT_THAT(narrow, HasSubstr("0.90 [0.90 .. 0.90]"));
+  EXPECT_THAT(narrow, HasSubstr("worse\n  time to target"));
+  std::size_t begin = 0;
+  for (std::size_t end; (end = narrow.find('\n', begin)) != std::string::npos; begin = end + 1) EXPECT_LE(end - begin, 80u) << narrow;
 }
 
 TEST(Regression, FailsOnlyBeyondTheTolerance) {
