@@ -23,6 +23,7 @@
 #include "cli/command_help.h"
 #include "cli/command_options.h"
 #include "cli/completions.h"
+#include "cli/documents.h"
 #include "cli/experiments.h"
 #include "cli/first_use.h"
 #include "cli/report_commands.h"
@@ -190,7 +191,7 @@ int run_printing_errors(const std::function<int()>& body) {
   const auto print = [](std::string_view text, int code) {
     // Errors of a config begin with file and line, a format that editors know.
     const bool has_place = text.find(": error: ") != std::string_view::npos;
-    print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", plain_lines(text));
+    print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", with_documents(plain_lines(text), prefix_folder()));
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   };
   // Losing output is an error. A reader that closed its pipe needs no message.

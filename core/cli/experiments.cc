@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/directory.h"
 
@@ -68,6 +69,7 @@ int list_experiments(const Command& command) {
     if (command.quiet) fmt::print("{}\n", experiment.name);
     else fmt::print("{:<20} {}\n", experiment.name, experiment.summary);
   }
+  if (!command.quiet) print_stderr("their files, to copy and change: {}\n", folder_of_experiments().string());
   return kDone;
 }
 

@@ -68,8 +68,10 @@ std::string manual_page() {
   for (const auto& [name, meaning] : environment_variables()) text += entry(bold(name), meaning);
   text += ".SH FILES\n" + entry(italic("runs/NAME-TIME/"), "Results and reports of a run") +
           entry(italic("share/mgcompare/configs/*.yaml"), "Installed experiments") +
-          entry(italic("share/mgcompare/share/mgcompare.schema.json"), "JSON schema of a config, for editors") +
-          entry(italic("lib/mgcompare/plugins/"), "Strategies and backends of the program");
+          entry(italic("share/mgcompare/mgcompare.schema.json"), "JSON schema of a config, for editors") +
+          entry(italic("lib/mgcompare/plugins/"), "Strategies and backends of the program") +
+          entry(italic("share/doc/mgcompare/"), "Documentation: README.md, docs/ and a README.md for each strategy") +
+          ".SH SEE ALSO\n" + escaped("share/doc/mgcompare/docs/getting-started.md and README.md, the list of all pages, beside it; paths are relative to the prefix of the installation.") + "\n";
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/progress_display.h"
+#include "config/problem.h"
 #include "plan/strategy_rows.h"
 #include "plan/version.h"
 #include "services/verify_service.h"
@@ -22,6 +23,7 @@ namespace {
 using Verdict = VerifyFinding::Verdict;
 
 constexpr std::uint64_t kMostSeeds = 1000000;  // short numbers, which are easily repeated
+constexpr std::size_t kMostNamed = 6;  // strategies of one reason
 
 std::string ranks_text(int ranks) { return ranks == 0 ? "all" : ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
 
@@ -44,7 +46,21 @@ std::string title_of(const Version& version) {
   return version.network.empty() ? variant : version.variant.empty() ? "network " + plain(version.network) : fmt::format("network {}, {}", plain(version.network), variant);
 }
 
-void print_result(const std::vector<VerifyFinding>& findings) {
+// Each reason once, with the rows that it concerns.
+void print_reasons_of_skipping(const std::vector<VerifyFinding>& findings) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const VerifyFinding& finding : findings) {
+    if (finding.verdict != Verdict::skipped) continue;
+    const std::string reason = fmt::format("{}: {}", finding.check, plain(finding.figure));
+    auto same = std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
+    if (same == reasons.end()) same = reasons.insert(reasons.end(), {reason, {}});
+    if (std::find(same->second.begin(), same->second.end(), finding.strategy) == same->second.end()) same->second.push_back(finding.strategy);
+  }
+  for (const auto& [reason, strategies] : reasons) fmt::print("{:<8} {} ({})\n", to_string(Verdict::skipped), reason, listed(strategies, kMostNamed));
+}
+
+// `quiet`: the lines of the checks were not printed.
+void print_result(const std::vector<VerifyFinding>& findings, bool quiet) {
   // Repeat the failed checks at the end: there may be a thousand lines.
   std::string_view heading = "\nfailed checks:\n";
   for (const VerifyFinding& finding : findings) {
@@ -61,7 +77,8 @@ void print_result(const std::vector<VerifyFinding>& findings) {
     all.printed += summary.printed;
     all.skipped += summary.skipped;
   }
-  fmt::print("{} checks passed, {} failed, {} printed without a verdict, {} skipped\n", all.passed, all.failed,
+  if (quiet) print_reasons_of_skipping(findings);
+  fmt::print("{} check{} passed, {} failed, {} printed without a verdict, {} skipped\n", all.passed, all.passed == 1 ? "" : "s", all.failed,
              all.printed, all.skipped);
 }
 
@@ -135,13 +152,13 @@ int verify_strategies(const Command& command) {
       try {
         return verify_in_workers(request, probe, supervisor_settings(), listeners);
       } catch (const Error&) {
-        if (!command.json && !so_far.empty()) print_result(so_far);
+        if (!command.json && !so_far.empty()) print_result(so_far, command.quiet);
         throw;
       }
     }();
     const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });
     passed &= holds;
-    if (!command.json) print_result(findings);
+    if (!command.json) print_result(findings, command.quiet);
     each.push_back({{"network", version.config.model.name}, {"variant", version.variant}, {"passed", holds}, {"strategies", summarized(findings)}, {"findings", findings}});
   }
   if (command.json) {

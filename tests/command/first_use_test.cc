@@ -33,6 +33,7 @@ TEST_F(FirstUse, EveryExperimentIsListedWithOneLine) {
   for (const fs::directory_entry& entry : fs::directory_iterator(MGCOMPARE_SOURCE_DIR "/configs"))
     configs += entry.path().extension() == ".yaml" ? 1 : 0;
   EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), static_cast<std::ptrdiff_t>(configs));
+  EXPECT_THAT(ended.err, HasSubstr("share/mgcompare/configs\n"));
   std::istringstream lines(ended.out);
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 160u) << line;

@@ -162,6 +162,12 @@ TEST_F(VerifyCommand, HasOneSummaryLineForEachRowAndPrintsItsSeed) {
   EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 6) << ended.out;
 }
 
+TEST_F(VerifyCommand, SaysQuietlyWhyItSkips) {
+  const Ended ended = verify("{pytorch: {mode: eager}}", {"-q", "--quick", "--only", "as=pytorch", "--seed", "3", "--set", "python=/bin/false"});
+  EXPECT_THAT(ended.out, HasSubstr("\nskipped  runs: ")) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("\n1 check passed, 0 failed")) << ended.out << ended.err;
+}
+
 // A strategy may be wrong where a variant has another optimiser. Other learning rates and batches would be verified twice.
 TEST_F(VerifyCommand, ChecksVariantsThatTrainSomethingElse) {
   const std::string variants = "{occasional: {how: scales with adagrad}}]\nvariants: [{name: slow, set: {optimizer.learning_rate: 0.01, scaling.batch: 16}}, "
