@@ -34,9 +34,9 @@ const std::vector<LayerKey>& layer_keys() {
        Number([](LayerConfig& c) -> double& { return c.epsilon; }), 1e-12, 1},
       {"momentum", "Share of the running statistics that is kept at each batch; default 0.99. With few steps 0.9 follows faster.",
        Number([](LayerConfig& c) -> double& { return c.momentum; }), 0, 1},
-      {"weights", "Initial weights: a name, or {normal: 0.01} or {uniform: 0.01}. xavier and he_normal: normal with the "
-       "variance 2 / inputs; he_fan_out: 2 / outputs; glorot_uniform: up to sqrt(6 / (inputs + outputs)); "
-       "fan_in_uniform: up to sqrt(1 / inputs). Default xavier, for embedding {uniform: 0.05}, for gru and lstm glorot_uniform. Biases start at 0.",
+      {"weights", "Initial weights: a name, or {normal: 0.01} or {uniform: 0.01}. xavier and he_normal are the same: normal with the "
+       "variance 2 / inputs, as MXNet's Xavier(gaussian, in, 2); what is called Xavier elsewhere, with the variance 2 / (inputs + outputs), is glorot_uniform: up to "
+       "sqrt(6 / (inputs + outputs)). he_fan_out: normal with 2 / outputs; fan_in_uniform: up to sqrt(1 / inputs). Default xavier, for embedding {uniform: 0.05}, for gru and lstm glorot_uniform. Biases start at 0.",
        Initializer([](LayerConfig& c) -> InitializerConfig& { return c.weights; })},
       {"weight_decay", "Weight decay of this layer's weights, in place of the optimiser's.",
        OptionalNumber([](LayerConfig& c) -> std::optional<double>& { return c.weight_decay; }), 0, 1},
