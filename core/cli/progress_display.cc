@@ -1,5 +1,6 @@
 #include "cli/progress_display.h"
 #include "base/print.h"
+#include "base/number_text.h"
 #include "base/text.h"
 
 #include <langinfo.h>
@@ -62,12 +63,6 @@ std::string duration_text(double seconds) {
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
-
-std::string thousands(double count) {
-  std::string digits = fmt::format("{:.0f}", count);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
-  return digits;
 }
 
 ProgressDisplay::ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, const std::vector<Trial>& trials,

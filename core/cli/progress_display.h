@@ -32,8 +32,6 @@ std::size_t columns_of(int descriptor);
 
 // "0.4 s", "42 s", "3 min 20 s", "2 h 5 min".
 std::string duration_text(double seconds);
-// "12,345"
-std::string thousands(double count);
 
 class ProgressDisplay {
  public:

@@ -11,6 +11,7 @@
 
 #include "base/directory.h"
 #include "base/print.h"
+#include "base/number_text.h"
 #include "base/text.h"
 #include "cli/builds.h"
 #include "cli/directory.h"

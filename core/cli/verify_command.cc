@@ -101,10 +101,7 @@ int verify_strategies(const Command& command) {
   request.seed = command.seed.value_or(std::random_device{}() % kMostSeeds);
   request.quick = command.quick;
   probe.search(request.config.plugin_paths);
-  std::vector<Problem> problems;
-  for (const StrategyConfig& strategy : request.config.strategies)
-    if (auto problem = plugin_problem(strategy, probe.plugins())) problems.push_back(std::move(*problem));
-  throw_problems(std::move(problems));
+  throw_problems(plugin_problems(request.config.strategies, probe.plugins()));
   std::vector<Version> versions = versions_to_verify(request.config);
   try {
     const std::vector<ModelConfig> networks = only_networks(request.config, command.only);

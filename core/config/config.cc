@@ -7,6 +7,7 @@
 #include "config/config_reader.h"
 #include "config/key_value.h"
 #include "config/overrides.h"
+#include "config/partial_config.h"
 #include "config/problem.h"
 #include "config/yaml_guard.h"
 
@@ -44,7 +45,9 @@ Node parse_root(const std::string& path, std::vector<Problem>& problems) {
 
 }  // namespace
 
-Config read_config(const std::string& path, const ConfigSetting& setting) {
+Config read_config(const std::string& path, const ConfigSetting& setting) { return read_config(path, setting, nullptr); }
+
+Config read_config(const std::string& path, const ConfigSetting& setting, const FurtherCheck& further) {
   std::vector<Problem> problems;
   Node root = parse_root(path, problems);
   expand_bare_sections(root);
@@ -72,9 +75,11 @@ Config read_config(const std::string& path, const ConfigSetting& setting) {
   }
   reader.read_variants(tree, config);
 
+  if (problems.empty()) return config;
+  if (further)
+    for (Problem& problem : further(config)) problems.push_back(std::move(problem));
   sort_problems(problems, path);
-  if (!problems.empty()) throw ConfigError(std::move(problems));
-  return config;
+  throw ConfigError(std::move(problems));
 }
 
 Config apply_variant(const Config& config, const VariantConfig& variant) {

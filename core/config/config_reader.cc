@@ -13,6 +13,7 @@
 #include "config/host_name.h"
 #include "config/key_value.h"
 #include "config/keys.h"
+#include "config/other_names.h"
 
 namespace mgcompare {
 namespace {
@@ -88,6 +89,7 @@ void ConfigReader::unknown_key(const Entry& entry, const std::string& section) {
           "'{}' belongs {}", entry.key,
           key.section().empty() ? "at the top, not in a section" : fmt::format("in '{}'", key.section()));
   }
+  if (hint.empty()) hint = other_name_hint(entry.key, all_names());
   problem(entry.place,
           fmt::format("unknown key '{}'{}", entry.key.substr(0, 60),
                       section.empty() ? "" : fmt::format(" in '{}'", section)),

@@ -32,7 +32,7 @@ std::vector<Key> data_keys() {
        .max = 1e6,
        .varies = false},
       {.name = "data.classes",
-       .help = "Number of classes, or of different tokens; 0: as many as the data have.",
+       .help = "Number of classes, or of different tokens; 0: as many as the data has.",
        .field = Count([](Config& c) -> std::size_t& { return c.data.classes; }),
        .max = 1 << 24,
        .varies = false},

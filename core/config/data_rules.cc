@@ -52,10 +52,16 @@ void ConfigReader::check_data(const Node& root, const DataConfig& data) {
   const bool is_own_form = data.set == synthetic || (falls_back && is_one_of(data.set, {idx, npy}));
   const bool has_samples = is_own_form || (falls_back && sequences);
   // These keys without a fallback are wrong, but what the run lacks is the file: that comes first.
-  if (is_file && !falls_back && !data.path.empty() && (!data.shape.empty() || data.samples > 0))
-    if (const std::string missing = missing_file(data.set, beside_config(data.path)); !missing.empty())
-      problem(place_of(root, "data", "path"), missing, "write it (docs/your-own-model.md), or draw samples in its place: `fallback: synthetic`",
-              data.path.size());
+  if (is_file && !falls_back && !data.path.empty() && (!data.shape.empty() || data.samples > 0)) {
+    std::error_code ignored;
+    const std::filesystem::path path = beside_config(data.path);
+    const bool needs_folder = is_one_of(data.set, {idx, npy}) && std::filesystem::is_regular_file(path, ignored);
+    const std::string missing = needs_folder ? fmt::format("{} is a file, but {} is read from a folder", path.string(), set) : missing_file(data.set, path.string());
+    if (!missing.empty())
+      problem(place_of(root, "data", "path"), missing,
+              needs_folder ? fmt::format("write {}", path.parent_path().string())
+                           : "write it (docs/your-own-model.md), or draw samples in its place: `fallback: synthetic`", data.path.size());
+  }
   for (const Rule& rule : {
            Rule{"path", !data.path.empty(), is_file || is_one_of(data.set, {mnist, cifar10}), is_file, "path: FILE_OR_FOLDER"},
            Rule{"validation", !data.validation.empty(), sequences, false, ""},

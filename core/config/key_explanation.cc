@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "base/number_text.h"
 #include "config/key_value.h"
 #include "config/keys.h"
 #include "mgcompare/error.h"
@@ -25,7 +26,7 @@ std::string explain_layer(const LayerDescription& layer) {
 
 std::string explain_setting(const LayerKey& key) {
   std::string text = fmt::format("    {:<13} {}", key.name, key.help);
-  if (key.max > 0) text += fmt::format(" From {:.7g} to {:.7g}.", key.min, key.max);
+  if (key.max > 0) text += fmt::format(" From {} to {}.", number_text(key.min), number_text(key.max));
   if (key.name == "weights") text += fmt::format(" Names: {}.", fmt::join(initializers(), ", "));
   return text + "\n";
 }

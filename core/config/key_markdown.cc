@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/number_text.h"
 #include "config/key_value.h"
 #include "config/keys.h"
 
@@ -24,7 +25,8 @@ terminal, `mgcompare config WORD` what it has about a section, key, layer or val
 - A key of a section may be written nested (`optimizer: {kind: sgd}`) or, in `variants`, `when_cpu` and `--set`, dotted
   (`optimizer.kind`).
 - A key that takes a list also takes one value.
-- A mistake is reported with file, line, column and a suggestion. All mistakes are reported at once, before anything runs.
+- A mistake is reported with file, line, column and a suggestion. Those of the file are reported together, 20 at most; if it has none,
+  those of the options of strategies and of networks that do not fit the data. Nothing runs before.
 - Keys marked with * are the same for the whole run; `variants` cannot set them.
 
 Annotated examples are in [configs](../configs); the options of a strategy are in the README of its folder in
@@ -105,7 +107,7 @@ std::string layer_table() {
 
 struct SettingType {
   const LayerKey& key;
-  std::string range() const { return fmt::format("from {:.7g} to {:.7g}", key.min, key.max); }
+  std::string range() const { return fmt::format("from {} to {}", number_text(key.min), number_text(key.max)); }
   std::string operator()(std::size_t& (*)(LayerConfig&)) const { return "a whole number " + range(); }
   std::string operator()(std::size_t* (*)(LayerConfig&)) const {
     return "a whole number or [height, width], " + range();

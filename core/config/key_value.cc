@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "base/number_text.h"
+
 namespace mgcompare {
 namespace {
 
@@ -152,13 +154,6 @@ struct DefaultText {
     return words.empty() ? "" : fmt::format("[{}]", fmt::join(words, ", "));
   }
 };
-
-std::string number_text(double value) {
-  if (value == static_cast<double>(static_cast<long long>(value)) && value < 1e7) return fmt::format("{}", static_cast<long long>(value));
-  // All digits where six are not enough.
-  const std::string text = fmt::format("{:g}", value);
-  return std::stod(text) == value ? text : fmt::format("{}", value);
-}
 
 std::string range_text(const Key& key) {
   if (key.max == std::numeric_limits<double>::max()) return "";

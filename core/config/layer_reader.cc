@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
+#include "base/number_text.h"
 #include "config/config_reader.h"
 #include "config/key_value.h"
 #include "config/keys.h"
+#include "config/layer_hint.h"
 
 namespace mgcompare {
 namespace {
@@ -58,7 +60,7 @@ class LayerReader {
 
   void unknown_type(const Place& place, const std::string& name) {
     problem(place, fmt::format("there is no layer '{}'", name.substr(0, 40)),
-            name == "softmax" ? "leave it out: the loss includes it" : did_you_mean(name, type_names()),
+            did_you_mean(name, type_names()),
             name.size(), "layers: " + listed(type_names()));
   }
 
@@ -164,8 +166,7 @@ class LayerReader {
   }
 
   void check_inputs(const LayerDescription& type, const LayerConfig& layer) {
-    const bool joins = type.type == LayerType::add || type.type == LayerType::concat;
-    if (!joins || layer.inputs.size() > 1) return;
+    if (!joins(type.type) || layer.inputs.size() > 1) return;
     problem(layer.place, fmt::format("'{}' needs two inputs or more", type.name()),
             fmt::format("write `inputs: [name, name]` beside '{}'", type.name()), type.name().size(),
             fmt::format("names are those of layers before (`name: X` beside a layer gives one): {}", listed(input_names())));
@@ -245,11 +246,16 @@ class LayerReader {
     if (node.is(Node::Kind::null)) return require(type, node, layer);
     if (!node.is(Node::Kind::map)) {
       if (!type.shorthand.empty()) return read_setting(*find_layer_key(type.shorthand), node, layer);
-      return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name(), describe(node)), "",
+      std::string hint = type.required.empty() ? fmt::format("write `- {}`", type.name()) : "";
+      if (joins(type.type)) hint = hint_beside(type, "inputs", node);
+      return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name(), describe(node)), hint,
                      width_of(node), type.keys.empty() ? "it has no settings" : "settings: " + listed(type.keys));
     }
     for (const Entry& entry : node.entries) {
-      if (std::find(type.keys.begin(), type.keys.end(), entry.key) == type.keys.end()) {
+      if (entry.key == "inputs" || entry.key == "name") {
+        problem(entry.place, fmt::format("'{}' is not a setting of '{}', but belongs beside it", entry.key, type.name()),
+                hint_beside(type, entry.key, entry.value), entry.key.size());
+      } else if (std::find(type.keys.begin(), type.keys.end(), entry.key) == type.keys.end()) {
         problem(entry.place, fmt::format("unknown key '{}' in '{}'", entry.key.substr(0, 40), type.name()),
                 did_you_mean(entry.key, type.keys), entry.key.size(),
                 type.keys.empty() ? "it has no settings" : "allowed here: " + listed(type.keys));
@@ -320,8 +326,8 @@ class LayerReader {
       return;
     }
     problem(node.place,
-            fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, key.min, key.max, describe(node)),
-            why, width_of(node));
+            fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, number_text(key.min), number_text(key.max), describe(node)),
+            why.empty() ? padding_hint(key, node) : why, width_of(node));
   }
 
   void read_number(const LayerKey& key, const Node& node, double& field) {
@@ -332,7 +338,7 @@ class LayerReader {
       return;
     }
     problem(node.place,
-            fmt::format("'{}' must be a number from {} to {}, not {}", key.name, key.min, key.max, describe(node)), why,
+            fmt::format("'{}' must be a number from {} to {}, not {}", key.name, number_text(key.min), number_text(key.max), describe(node)), why,
             width_of(node));
   }
 

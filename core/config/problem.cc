@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "config/other_names.h"
 #include "config/yaml_guard.h"
 
 namespace mgcompare {
@@ -98,13 +100,17 @@ class Page {
   }
 
  private:
-  static std::string note(const Problem& problem) { return problem.note.empty() ? "" : "\n        " + problem.note; }
-  static std::string without_source(const Problem& problem, const std::string& where) {
+  // A list of names would be the same below each of several mistakes.
+  std::string note(const Problem& problem) {
+    return problem.note.empty() || !notes_.insert(problem.note).second ? "" : "\n        " + problem.note;
+  }
+  std::string without_source(const Problem& problem, const std::string& where) {
     return fmt::format("{}{}error: {}{}{}{}", where, where.empty() ? "" : ": ", problem.text,
                        problem.hint.empty() ? "" : "; ", problem.hint, note(problem));
   }
 
   std::map<std::string, std::vector<std::string>> files_;
+  std::set<std::string> notes_;
 };
 
 std::string whole_text(const std::vector<Problem>& problems) {
@@ -127,22 +133,10 @@ void throw_problems(std::vector<Problem> problems) {
   throw error;
 }
 
-// Names of the same things in other frameworks, which no edit distance finds.
-constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-    {"linear", "dense"}, {"fc", "dense"}, {"fully_connected", "dense"}, {"conv2d", "conv"}, {"batchnorm2d", "batch_norm"},
-    {"lr", "learning_rate"}, {"batch_size", "batch"}, {"adamw", "adam"}, {"gpus", "devices"}, {"eps", "epsilon"}, {"gamma", "factor"},
-    {"step_size", "at"}, {"milestones", "at"}, {"out_channels", "channels"}, {"out_features", "units"},
-    {"hidden_size", "units"}, {"kernel_size", "kernel"}, {"maxpool2d", "max_pool"}, {"embedding_dim", "units"}, {"init", "weights"}};
-
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& candidates) {
+  if (std::string hint = other_name_hint(given, candidates); !hint.empty()) return hint;
   std::string written(given.substr(0, 65));
   std::transform(written.begin(), written.end(), written.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  // Of a key with dots, the last part.
-  const std::size_t dot = written.rfind('.');
-  const std::string before = dot == written.npos ? "" : written.substr(0, dot + 1), last = written.substr(before.size());
-  for (const auto& [other, own] : kOtherNames)
-    if (const std::string name = fmt::format("{}{}", before, own); last == other && std::find(candidates.begin(), candidates.end(), name) != candidates.end())
-      return fmt::format("did you mean '{}'?", name);
   // Short words must be close, or every candidate would match.
   const std::size_t limit = std::min<std::size_t>(3, std::max<std::size_t>(1, written.size() / 3));
   std::size_t best = limit + 1;

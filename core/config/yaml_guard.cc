@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/error_text.h"
+#include "base/number_text.h"
 #include "base/text.h"
 
 namespace mgcompare {
@@ -259,6 +260,18 @@ const std::string& standard_input() {
   return text;
 }
 
+// By its beginning. Throws ConfigError for data that were given in place of a config.
+bool looks_like_text(const std::string& path, std::ifstream& stream) {
+  std::string head(512, '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(stream.gcount()));
+  stream.clear();
+  stream.seekg(0);
+  if (head.starts_with("\x93NUMPY"))
+    refuse_file(path, "is an array of NumPy, not a config; give a config that names its folder: `data: {set: npy, path: FOLDER}`");
+  return head.find('\0') == head.npos;
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view key) const {
@@ -279,10 +292,12 @@ std::string read_text(const std::string& path) {
     refuse_file(path, "is not a regular file; name one, or give - in place of a config to pass it on standard input");
   const auto bytes = std::filesystem::file_size(path, error);
   if (error) refuse_file(path, "cannot be read: " + error.message());
-  if (bytes > kMaxBytes) {
-    refuse_file(path, fmt::format("has {} bytes; the limit is {}", bytes, kMaxBytes));
-  }
   std::ifstream stream(path, std::ios::binary);
+  const bool is_text = looks_like_text(path, stream);
+  if (bytes > kMaxBytes)
+    refuse_file(path, fmt::format("has {} bytes; {}", thousands(static_cast<double>(bytes)),
+                                  is_text ? fmt::format("the limit is {}", thousands(static_cast<double>(kMaxBytes)))
+                                          : "it is a binary file, not a config: give a text file in YAML"));
   std::string text(static_cast<std::size_t>(bytes), '\0');
   if (!stream || !stream.read(text.data(), static_cast<std::streamsize>(text.size()))) {
     refuse_file(path, "cannot be read; check its permissions");

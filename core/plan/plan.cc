@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "plan/backend_rows.h"
 #include "plan/controls.h"
@@ -27,6 +28,8 @@ namespace {
 
 constexpr std::size_t kMostTrials = 10000;
 
+std::string count_text(std::size_t count) { return thousands(static_cast<double>(count)); }
+
 // A row of the comparison: a trial without its seed, and the index of its probe question.
 struct Row {
   Trial trial;
@@ -44,8 +47,8 @@ class Planner {
     plan_.config = config_;
     plan_.platforms = probe_.platforms();
     plan_.plugins = probe_.plugins();
-    plan_.data = probe_.samples(config_);
     find_plugins();
+    find_data();
     make_versions();
     list_candidates();
     answers_ = probe_.ask(questions_);
@@ -88,7 +91,17 @@ class Planner {
       if (const auto missing = plugin_problem(strategy, plan_.plugins))
         problem(missing->place, missing->text, missing->hint, missing->width, missing->note, missing->of_plugin);
     }
-    throw_problems(std::move(problems_));
+  }
+
+  // Missing data are no mistake in the config, but are reported beside those.
+  void find_data() {
+    try {
+      plan_.data = probe_.samples(config_);
+    } catch (const Error& error) {
+      if (problems_.empty()) throw;
+      problem(place_of_data(config_, "path"), error.what());
+      throw_problems(std::move(problems_));
+    }
   }
 
   // Their networks are checked for mismatched shapes.
@@ -105,7 +118,7 @@ class Planner {
     for (const Version& version : versions_) {
       if (samples_of(version.config) == 0) {
         problem(place_of_data(version.config, "validation_samples"),
-                fmt::format("data.validation_samples holds back all {} training samples", plan_.data.train_samples),
+                fmt::format("data.validation_samples holds back all {} training samples", count_text(plan_.data.train_samples)),
                 "make it smaller");
       }
     }
@@ -117,11 +130,12 @@ class Planner {
     try {
       samples = as_read(samples, make_spec(version.model, samples, version.optimizer.decay_biases));
     } catch (const NetworkError& error) {
-      problem(error.place(), error.what());
+      // Read in the wrong order of axes, samples fit no network.
+      problem(error.place(), error.what(), "", 1, channels_last_warning(samples));
     }
     if (const auto wrong = preparation_problem(version.data.prepare, samples)) problem(place_of_data(version, wrong->key), wrong->text);
     if (plan_.data.test_samples == 0 && version.data.validation_samples == 0)
-      problem(place_of_data(version), "the data have no test samples", "hold back training samples with `data.validation_samples`");
+      problem(place_of_data(version), "the data has no test samples", "hold back training samples with `data.validation_samples`");
   }
 
   // Training samples of an epoch.
@@ -136,7 +150,7 @@ class Planner {
     std::vector<std::size_t> batches;
     for (const std::size_t batch : version.scaling.batch) {
       if (batch > samples)
-        warn_once(fmt::format("batch {} is more than the {} training samples: its rows are those of batch {}", batch, samples, samples));
+        warn_once(fmt::format("batch {} is more than the {} training samples: its rows are those of batch {}", batch, count_text(samples), samples));
       if (std::find(batches.begin(), batches.end(), std::min(batch, samples)) == batches.end())
         batches.push_back(std::min(batch, samples));
     }
@@ -153,7 +167,7 @@ class Planner {
     const auto earlier = std::find_if(version.scaling.batch.begin(), end, holds_all);
     if (!holds_all(batch) || earlier == end) return false;
     warn_once(fmt::format("on {} devices, batches {} and {} per device both hold all {} training samples: they are one row", devices,
-                          *earlier, batch, samples));
+                          *earlier, batch, count_text(samples)));
     return true;
   }
 
@@ -175,7 +189,7 @@ class Planner {
       const std::vector<std::size_t> batches = batches_of(config);
       rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
-        problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
+        problem(whole_file(), fmt::format("this experiment has more than {} trials", count_text(kMostTrials)),
                 "use fewer networks, devices, batches, variants or seeds");
         throw_problems(std::move(problems_));
       }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/number_text.h"
+#include "base/text.h"
 #include "base/text_table.h"
 #include "discovery/manifest.h"
 #include "model/spec.h"
@@ -63,6 +65,40 @@ std::string duration(double seconds) {
   return minutes < 120 ? fmt::format("{} min", minutes) : fmt::format("{:.1f} h", seconds / 3600);
 }
 
+// "mnist (/data/mnist)", or what takes the place of a set that is not there.
+std::string origin_of(const Plan& plan) {
+  const DataConfig& data = plan.config.data;
+  const std::string set(to_string(data.set));
+  if (!plan.data.place.empty()) return fmt::format("{} ({})", set, plain(plan.data.place));
+  switch (data.set) {
+    case DataSource::digits:
+    case DataSource::synthetic: return fmt::format("{} (drawn)", set);
+    case DataSource::mnist:
+    case DataSource::cifar10:
+      if (data.fallback == DataFallback::none) return fmt::format("{} (not found here; it will be downloaded)", set);
+      return fmt::format("{} (not found here; it will be downloaded, or drawn {} take its place)", set,
+                         data.fallback == DataFallback::digits ? "digits" : "samples");
+    default: return fmt::format("drawn samples in place of {} ({})", set, plain(data.path));
+  }
+}
+
+// A set of the user that the fallback replaces. Of a published one it is not known before the download.
+std::string missing_data_warning(const Plan& plan) {
+  const DataConfig& data = plan.config.data;
+  const bool is_own = data.set == DataSource::idx || data.set == DataSource::npy || data.set == DataSource::tokens || data.set == DataSource::text;
+  if (!is_own || !plan.data.place.empty()) return "";
+  return fmt::format("warning: {} ({}) is not available, so the samples are drawn: accuracies say nothing about it\n", to_string(data.set), plain(data.path));
+}
+
+std::string data_line(const Plan& plan) {
+  const DataConfig& data = plan.config.data;
+  const auto count = [](std::size_t samples) { return thousands(static_cast<double>(samples)); };
+  const std::size_t test = data.test_samples > 0 ? std::min(data.test_samples, plan.data.test_samples) : plan.data.test_samples;
+  return fmt::format("data: {}, {}, {} training and {} samples", origin_of(plan), form_text(plan.data.spec),
+                     count(training_samples(data, plan.data.train_samples)),
+                     data.validation_samples > 0 ? count(data.validation_samples) + " validation" : count(test) + " test");
+}
+
 }  // namespace
 
 double estimate_seconds(const Trial& trial, const DataSummary& data, const std::map<std::string, double>& measured) {
@@ -109,6 +145,7 @@ std::string describe(const Plan& plan) {
   text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
                       duration(estimate_seconds(plan.trials, plan.data)));
   if (plan.config.cut_down_for_cpu) text += "reduced by `when_cpu:` because no GPU is used\n";
+  text += data_line(plan) + "\n" + missing_data_warning(plan);
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
 
   std::vector<TextRow> rows = {

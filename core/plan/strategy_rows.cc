@@ -27,6 +27,13 @@ std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std:
                  strategy.name.size(), refused != nullptr};
 }
 
+std::vector<Problem> plugin_problems(const std::vector<StrategyConfig>& strategies, const std::vector<PluginSummary>& plugins) {
+  std::vector<Problem> problems;
+  for (const StrategyConfig& strategy : strategies)
+    if (auto problem = plugin_problem(strategy, plugins)) problems.push_back(std::move(*problem));
+  return problems;
+}
+
 std::vector<Problem> trait_problems(const StrategyConfig& strategy, const Traits& traits, const RowFacts& row) {
   std::vector<Problem> problems;
   const auto add = [&](const std::string& text, const std::string& hint) {

@@ -16,6 +16,9 @@ namespace mgcompare {
 // Why a strategy of the config cannot be used: no plugin has its name, or the only ones are refused. Nothing if it can.
 std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std::vector<PluginSummary>& plugins);
 
+// The same for all strategies of a config.
+std::vector<Problem> plugin_problems(const std::vector<StrategyConfig>& strategies, const std::vector<PluginSummary>& plugins);
+
 // What a row is, besides its strategy.
 struct RowFacts {
   DeviceKind device_kind = DeviceKind::cpu;

@@ -97,7 +97,7 @@ TEST_F(Blocks, TellsWhatIsWrong) {
       {"  - repeat: 3", "x.yaml:3:5: error: 'repeat' takes settings by name, not '3'"},
       {"  - repeat: {layers: [tanh]}", "'repeat' needs 'times'"},
       {"  - repeat: {times: 3}", "'repeat' needs 'layers'"},
-      {"  - repeat: {times: 0, layers: [tanh]}", "'times' must be a whole number from 1 to 1000, not '0'"},
+      {"  - repeat: {times: 0, layers: [tanh]}", "'times' must be a whole number from 1 to 1,000, not '0'"},
       {"  - repeat: {times: 2, layers: []}", "'layers' must be a list of layers"},
       {"  - repeat: {times: 2, layers: tanh}", "'layers' must be a list of layers, not 'tanh'"},
       {"  - repeat: {times: 2, layer: [tanh]}", "did you mean 'layers'?"},

@@ -47,7 +47,7 @@ TEST_F(Guard, AnswersAtOnceToOneGigabyte) {
   const std::string path = write("huge.yaml", "");
   std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // sparse
   const std::uint64_t before = bytes_read();
-  EXPECT_THAT(complaint_of(path), HasSubstr("has 1073741824 bytes"));
+  EXPECT_THAT(complaint_of(path), HasSubstr("has 1,073,741,824 bytes"));
   EXPECT_LT(bytes_read() - before, 1u << 20);
 }
 

@@ -88,7 +88,7 @@ TEST_F(Layers, TellsWhatIsWrong) {
       {"  - conv:\n    channels: 3", "indent it further than 'conv'"},
       {"  - conv: {channels: 3, kernal: 3}", "did you mean 'kernel'?"},
       {"  - conv: {channels: 3, kernel: [1, 2, 3]}", "'kernel' is one number or [height, width]"},
-      {"  - conv: {channels: 3, kernel: 0}", "'kernel' must be a whole number from 1 to 1024, not '0'"},
+      {"  - conv: {channels: 3, kernel: 0}", "'kernel' must be a whole number from 1 to 1,024, not '0'"},
       {"  - conv: {channels: 3, kernel: 3, bias: no}", "write false"},
       {"  - dropout: 1", "'rate' must be a number from 0 to 0.999999, not '1'"},
       {"  - dense: {units: 3, weights: xaver}", "did you mean 'xavier'?"},
@@ -132,7 +132,7 @@ TEST_F(Layers, NetworksAreFoundBesideTheConfigThenWhereInstalled) {
 TEST_F(Layers, ErrorsInANetworkNameItsFile) {
   write("models/bad.yaml", "layers:\n  - dense: x\n");
   EXPECT_THAT(complaint("model: bad\nstrategies: [serial]\n"),
-              HasSubstr("models/bad.yaml:2:12: error: 'units' must be a whole number from 1 to 1048576, not 'x'\n"
+              HasSubstr("models/bad.yaml:2:12: error: 'units' must be a whole number from 1 to 1,048,576, not 'x'\n"
                         "    2 |   - dense: x\n"
                         "      |            ^"));
   write("models/bad.yaml", "layer: [tanh]\n");

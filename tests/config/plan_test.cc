@@ -11,6 +11,7 @@
 namespace mgcompare {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -209,14 +210,14 @@ TEST_F(Planning, BatchesThatHoldAllSamplesAreOneRow) {
   const std::string text = "strategies: [sums]\ndata: {train_samples: 1000}\nscaling: {devices: [1, 2], batch: [500, 2000, 1000, 4000]";
   const Plan strong = plan(text + "}");
   EXPECT_THAT(rows(strong), ElementsAre("sums cpu:1 batch 1000", "sums cpu:1 batch 500", "sums cpu:2 batch 1000", "sums cpu:2 batch 500"));
-  EXPECT_THAT(strong.warnings, Contains("batch 4000 is more than the 1000 training samples: its rows are those of batch 1000"));
+  EXPECT_THAT(strong.warnings, Contains("batch 4000 is more than the 1,000 training samples: its rows are those of batch 1000"));
   const Plan weak = plan(text + ", mode: weak}");
   EXPECT_THAT(rows(weak), SizeIs(3)) << "500 and 2000 on one device, 500 on two";
-  EXPECT_THAT(weak.warnings, Contains(HasSubstr("on 2 devices, batches 500 and 2000 per device both hold all 1000 training samples")));
+  EXPECT_THAT(weak.warnings, Contains(HasSubstr("on 2 devices, batches 500 and 2000 per device both hold all 1,000 training samples")));
   const Plan scaled = plan(text + ", mode: weak}\nschedule: {batch_rule: linear}");
   EXPECT_THAT(rows(scaled), SizeIs(8)) << "their learning rates differ";
-  EXPECT_THAT(scaled.warnings, Contains("on 2 devices, batch 1000 per device is more than the 1000 training samples: each step has 1000, whatever its row is "
-                                        "named, and the learning rate is that of batch 2000"));
+  EXPECT_THAT(scaled.warnings, Contains("on 2 devices, batch 1000 per device is more than the 1,000 training samples: each step has 1,000, whatever its row "
+                                        "is named, and the learning rate is that of batch 2000"));
   EXPECT_THAT(scaled.warnings, testing::Not(Contains(HasSubstr("batch 500 per device is more"))));
 }
 
@@ -276,9 +277,10 @@ TEST_F(Planning, WarnsOfWhatWillBeMissing) {
 TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
   std::string seeds = "[0";
   for (int i = 1; i < 6000; ++i) seeds.append(",").append(std::to_string(i));
-  EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10000 trials"));
+  EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10,000 trials"));
   EXPECT_THAT(refused("strategies: [sums]\ndata: {validation_samples: 60000}"), HasSubstr("holds back all"));
   EXPECT_THAT(refused("strategies: [sums]\nplugins: none/here"), HasSubstr("none/here, which does not exist"));
+  EXPECT_THAT(refused("strategies: [none, sums]\ndata: {validation_samples: 60000}"), AllOf(HasSubstr("there is no strategy 'none'"), HasSubstr("holds back all")));
   TableProber probe(2, 0);
   EXPECT_THAT([&] { make_plan(read("layers:\n  - max_pool: 100\n  - dense: 10\nstrategies: [sums]\n"), probe); },
               testing::ThrowsMessage<ConfigError>(
@@ -303,6 +305,8 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
   EXPECT_THAT(made("[dense: 10]"), AllOf(HasSubstr("x.yaml:1:10: error"), HasSubstr("the last layer gives 10 but the data has 7 classes")));
   EXPECT_THAT(warnings(), Not(Contains(HasSubstr("transpose"))));
   probe.data_.spec.shape = {32, 24, 3};
+  // Also if no window fits into what was read.
+  EXPECT_THAT(made("[{max_pool: 4}, dense: 7]"), AllOf(HasSubstr("does not fit into its input, which is 32 x 24 x 3"), HasSubstr("x.transpose(0, 3, 1, 2)")));
   EXPECT_THAT(warnings(), Contains(AllOf(HasSubstr("read as 32 channels of 24 x 3"), HasSubstr("3 channels as the last axis"), HasSubstr("x.transpose(0, 3, 1, 2)"))));
   for (const Shape& shape : {Shape{3, 32, 32}, Shape{1, 28, 28}, Shape{3, 3, 3}, Shape{20, 3}, Shape{64, 7, 7}}) {
     probe.data_.spec.shape = shape;
@@ -331,7 +335,7 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
   probe.data_.spec.classes = 1;
   EXPECT_THAT(made("[dense: 7]"), HasSubstr("needs 49 x 1, 1 class at each of 49 positions"));
   probe.data_ = {mnist_form(), 60'000, 0};
-  EXPECT_THAT(made("[dense: 10]"), HasSubstr("x.yaml:3:7: error: the data have no test samples"));
+  EXPECT_THAT(made("[dense: 10]"), HasSubstr("x.yaml:3:7: error: the data has no test samples"));
   EXPECT_THAT(made("[dense: 10]", "{validation_samples: 100}"), HasSubstr("trials"));
 }
 
@@ -355,7 +359,8 @@ TEST_F(Planning, DescribesAndEstimates) {
   EXPECT_THAT(text, HasSubstr("x: 4 trials in 1 block, 1 of them unavailable; about "));
   EXPECT_THAT(text, HasSubstr("rough"));
   EXPECT_THAT(text, HasSubstr("unavailable: asked 8, have 4"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
+  EXPECT_THAT(text, HasSubstr("\ndata: mnist (not found here; it will be downloaded), 1 x 28 x 28 uint8, 10 classes, 60,000 training and 10,000 test samples\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8);
 
   double sum = 0;
   for (const Trial& trial : made.trials) sum += estimate_seconds(trial, made.data);
@@ -367,6 +372,22 @@ TEST_F(Planning, DescribesAndEstimates) {
   Trial of_backend = single;
   of_backend.plugin_file = "plugins/other/backend.json";
   EXPECT_GT(estimate_seconds(of_backend, made.data), estimate_seconds(single, made.data) + 2) << "it loads a framework";
+}
+
+TEST_F(Planning, SaysWhereTheDataAre) {
+  TableProber probe(2, 0);
+  const auto line = [&](const std::string& data) {
+    const std::string text = describe(make_plan(read("layers: [{dense: 10}]\nstrategies: [sums]\ndata: " + data + "\n"), probe));
+    return text.substr(text.find("data: "), text.find('\n', text.find("data: ")) - text.find("data: "));
+  };
+  EXPECT_THAT(line("{set: mnist, fallback: digits}"), HasSubstr("it will be downloaded, or drawn digits take its place)"));
+  EXPECT_THAT(line("{set: digits}"), HasSubstr("data: digits (drawn), "));
+  const std::string missing = "{set: npy, path: none, fallback: synthetic}";
+  EXPECT_THAT(line(missing), AllOf(HasSubstr("data: drawn samples in place of npy ("), HasSubstr("/none), 1 x 28 x 28 uint8")));
+  EXPECT_THAT(describe(make_plan(read("layers: [{dense: 10}]\nstrategies: [sums]\ndata: " + missing + "\n"), probe)),
+              AllOf(HasSubstr("\nwarning: npy ("), HasSubstr("is not available, so the samples are drawn: accuracies say nothing about it\n")));
+  probe.data_.place = "/data/mnist";
+  EXPECT_THAT(line("{validation_samples: 5000}"), HasSubstr("data: mnist (/data/mnist), 1 x 28 x 28 uint8, 10 classes, 55,000 training and 5,000 validation samples"));
 }
 
 TEST_F(Planning, LeNetOnTwoCoresIsAMatterOfMinutes) {

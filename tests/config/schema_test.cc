@@ -71,7 +71,7 @@ TEST(Markdown, HasEveryKeyAndLayerOnce) {
     EXPECT_EQ(rows("\n| `" + std::string(name) + "`"), names.count(name)) << name;
   for (const Key& key : keys())
     EXPECT_THAT(text, HasSubstr(std::string(key.help).substr(0, key.help.find('|')))) << key.name;
-  EXPECT_THAT(text, HasSubstr("| `train_samples` | a whole number from 0 to 1e+09, samples | `0` |"));
+  EXPECT_THAT(text, HasSubstr("| `train_samples` | a whole number from 0 to 1,000,000,000, samples | `0` |"));
   EXPECT_THAT(text, HasSubstr("| `dense` | Fully connected; flattens its input. | **`units`**, `bias`, "));
 }
 
@@ -95,7 +95,7 @@ TEST(Keys, NamesAreUniqueAndExplained) {
   }
   const std::string text = explain_keys("");
   EXPECT_THAT(text, HasSubstr("data.train_samples\n    Use only the first N training samples; 0: all.\n"
-                              "    a whole number from 0 to 1e+09, samples; default 0\n"));
+                              "    a whole number from 0 to 1,000,000,000, samples; default 0\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::StartsWith("schedule.kind\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::Not(HasSubstr("optimizer")));
   EXPECT_THROW(explain_keys("shedule.kind"), Error);
