@@ -53,7 +53,7 @@ struct DataSummary {
   SampleSpec spec;
   std::size_t train_samples = 0;    // of the whole set, before the config's limits
   std::size_t test_samples = 0;     // 0: evaluation needs validation samples
-  std::string place = {};           // folder of a published set; empty: other sets, and a set that would be downloaded
+  std::string place = {};           // its folder or file; empty: it is drawn, also in place of a missing set, or would be downloaded
 };
 
 }  // namespace mgcompare

@@ -44,6 +44,12 @@ FoundFolder find_folder(const DataPlaces& places, const std::string& path, const
   return {};
 }
 
+void expect_no_file(const std::string& path, const std::string& files) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored))
+    throw DataError(fmt::format("{}: this is a file, but `data.path` is the folder with {}: write `path: {}`", path, files, fs::path(path).parent_path().string()));
+}
+
 DataError explained(const DataError& error, const FoundFolder& folder) {
   return DataError(fmt::format("{} (the folder was given by {}; correct it or remove it)", error.what(), folder.how));
 }

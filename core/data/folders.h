@@ -21,6 +21,9 @@ struct FoundFolder {
 FoundFolder find_folder(const DataPlaces& places, const std::string& path, const std::string& set,
                         const std::function<bool(const std::string&)>& has_files);
 
+// Throws DataError if `data.path` of a set with these files names a file in place of the folder.
+void expect_no_file(const std::string& path, const std::string& files);
+
 // The same error, which says who named the folder.
 DataError explained(const DataError& error, const FoundFolder& folder);
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "data/folders.h"
 #include "data/idx.h"
 #include "data/known_file.h"
 #include "data/unpacker.h"
@@ -49,6 +50,7 @@ LabelledFiles files_of(const std::string& folder, const std::string& split) {
 }
 
 LabelledFiles training_files_of(const DataConfig& config) {
+  expect_no_file(config.path, "train-images-idx3-ubyte and train-labels-idx1-ubyte");
   LabelledFiles files = files_of(config.path, "train");
   if (files.samples.empty())
     throw DataMissing(fmt::format("{}: train-images-idx3-ubyte (or -idx2-, -idx4-, or .gz) is missing", config.path));
@@ -87,6 +89,7 @@ DataSummary describe(const DataConfig& config, const DataPlaces&) {
   DataSummary summary;
   summary.spec.shape = sample_shape_of(samples);
   summary.train_samples = samples.shape[0];
+  summary.place = config.path;
   if (!test.samples.empty()) summary.test_samples = read_idx_header(test.samples, 0).shape[0];
   summary.spec.classes = config.classes;
   if (summary.spec.classes > 0) return summary;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/number_text.h"
 #include "base/sha256.h"
 #include "base/user_cache.h"
 #include "data/cifar10.h"
@@ -113,7 +114,7 @@ Dataset load_or_fall_back(const DataConfig& config, const DataPlaces& places, co
     if (config.fallback == DataFallback::none) throw DataError(missing.what() + advice(config.set));
     log(missing.what());
     Dataset set = fallback_of(config, places, missing.what(), log);
-    log(fmt::format("data.fallback: {}: {} samples, {}", to_string(config.fallback), set.train.samples + set.test.samples, set.origin));
+    log(fmt::format("data.fallback: {}: {} samples, {}", to_string(config.fallback), thousands(static_cast<double>(set.train.samples + set.test.samples)), set.origin));
     return set;
   }
 }

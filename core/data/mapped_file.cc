@@ -22,12 +22,14 @@ MappedFile state_of(const std::string& path, const std::shared_ptr<const Descrip
 
 }  // namespace
 
+std::string irregular_text(unsigned mode) { return S_ISDIR(mode) ? "not a regular file, but a folder: name the file in it" : "not a regular file"; }
+
 Mapping map_file(const std::string& path) {
   // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const auto file = std::make_shared<const Descriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file->number() < 0) throw_not_opened(path, errno);
   struct stat facts {};
-  if (fstat(file->number(), &facts) != 0 || !S_ISREG(facts.st_mode)) throw DataError(fmt::format("{}: not a regular file", path));
+  if (fstat(file->number(), &facts) != 0 || !S_ISREG(facts.st_mode)) throw DataError(fmt::format("{}: {}", path, irregular_text(facts.st_mode)));
   const auto size = static_cast<std::size_t>(facts.st_size);
   if (size == 0) throw DataError(fmt::format("{}: the file is empty", path));
   void* const mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->number(), 0);

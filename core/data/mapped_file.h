@@ -15,6 +15,9 @@ struct Mapping {
   MappedFile file;
 };
 
+// What is wrong with a file that is not a regular one, by its st_mode.
+std::string irregular_text(unsigned mode);
+
 // Throws DataError if the file cannot be opened or mapped, is no regular file, or is empty.
 Mapping map_file(const std::string& path);
 

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "data/mapped_file.h"
@@ -108,12 +111,46 @@ class Header {
   std::vector<std::string_view> keys_;
 };
 
-ElementType element_of(const std::string& path, std::string_view descr, const std::string& advice) {
+// The first value that is no whole number.
+struct Fraction {
+  std::size_t index = 0;
+  double value = 0;
+};
+
+template <class Value>
+std::optional<Fraction> first_fraction(const std::uint8_t* bytes, std::size_t size) {
+  for (std::size_t i = 0; (i + 1) * sizeof(Value) <= size; ++i) {
+    Value value;
+    std::memcpy(&value, bytes + i * sizeof value, sizeof value);
+    if (!std::isfinite(value) || value != std::floor(value)) return Fraction{i, value};
+  }
+  return std::nullopt;
+}
+
+// Labels that are no integers: what they are, and how to save them. `bytes` are the file's values.
+[[noreturn]] void refuse_labels(const std::string& path, const Header& header, const std::uint8_t* bytes, std::size_t size) {
+  const std::string_view descr = header.descr.substr(0, 20);
+  const std::string shape = fmt::format("({})", fmt::join(header.shape, ", "));
+  const bool is_text = descr == "|O" || descr.find_first_of("US") != descr.npos;
+  if (is_text)
+    refuse(path, fmt::format("labels are integers, counted from 0, but its values are {} (type '{}'): save "
+                             "np.unique(y, return_inverse=True)[1] of the labels of all files together", descr == "|O" ? "objects" : "text", descr));
+  const std::optional<Fraction> fraction = descr == "<f4"   ? first_fraction<float>(bytes, size)
+                                           : descr == "<f8" ? first_fraction<double>(bytes, size)
+                                                            : std::nullopt;
+  if (fraction)
+    refuse(path, fmt::format("networks are trained on classes only, so targets are integers, counted from 0, but value {} of {} is {}: save the "
+                             "class of each sample, for instance np.digitize(y, bounds)", fraction->index, shape, fraction->value));
+  const bool has_columns = header.shape.size() == 2 && header.shape[1] > 1;
+  refuse(path, fmt::format("labels are integers, counted from 0, but its values are of type '{}' and shape {}: {}", descr, shape,
+                           has_columns ? "save integers of shape (samples): if they are one-hot, y.argmax(axis=1)" : "save y.astype('int64')"));
+}
+
+ElementType element_of(const std::string& path, std::string_view descr) {
   static const std::map<std::string_view, ElementType> known = {
       {"|u1", ElementType::uint8}, {"<f4", ElementType::float32}, {"<i4", ElementType::int32}, {"<i8", ElementType::int64}};
   if (const auto found = known.find(descr); found != known.end()) return found->second;
-  const std::string hint = !advice.empty()                  ? advice
-                           : descr == "<f8" || descr == "<f2" ? "save x.astype('float32')"
+  const std::string hint = descr == "<f8" || descr == "<f2" ? "save x.astype('float32')"
                            : descr.starts_with('>')         ? "save it in little-endian order, such as x.astype('<f4')"
                                                             : "save x.astype('float32'), or 'uint8', 'int32' or 'int64'";
   refuse(path, fmt::format("values of type '{}' cannot be read: {}", descr.substr(0, 20), hint));
@@ -150,16 +187,14 @@ std::int64_t NpyArray::integer(std::size_t i) const {
   return *reinterpret_cast<const std::int64_t*>(at);
 }
 
-std::string_view labels_advice(const std::vector<std::size_t>& shape) {
-  return shape.size() == 2 && shape[1] > 1 ? "save integers of shape (samples): if they are one-hot, y.argmax(axis=1)" : "save y.astype('int64')";
-}
-
 NpyArray read_npy(const std::string& path, NpyContent content) {
   const auto [file, state] = map_file(path);
   const auto [begin, end] = header_of(path, file);
   const Header header(path, {reinterpret_cast<const char*>(file.data()) + begin, end - begin});
   NpyArray array;
-  array.element = element_of(path, header.descr, content == NpyContent::labels ? std::string(labels_advice(header.shape)) : "");
+  static const std::set<std::string_view> kIntegers = {"|u1", "<i4", "<i8"};
+  if (content == NpyContent::labels && !kIntegers.contains(header.descr)) refuse_labels(path, header, file.data() + end, file.size() - end);
+  array.element = element_of(path, header.descr);
   array.shape = header.shape;
   if (header.fortran_order && array.shape.size() > 1)
     refuse(path, "its values are in Fortran order: save numpy.ascontiguousarray(x)");

@@ -26,10 +26,7 @@ struct NpyArray {
 // What an array is for, as far as advice depends on it.
 enum class NpyContent { samples, labels };
 
-// uint8, float32, int32 and int64 in C order.
+// uint8, float32, int32 and int64 in C order; labels are integers.
 NpyArray read_npy(const std::string& path, NpyContent content = NpyContent::samples);
-
-// How to save labels that are no integers, by their shape.
-std::string_view labels_advice(const std::vector<std::size_t>& shape);
 
 }  // namespace mgcompare

@@ -10,6 +10,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/number_text.h"
+#include "data/folders.h"
 #include "data/npy.h"
 
 namespace mgcompare {
@@ -20,20 +22,9 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMaxClasses = 1u << 24;
 constexpr std::int64_t kMaxExactFloat = 1 << 24;  // integers up to here are exact as float
 
-struct Arrays {
-  std::string x_path, y_path;
-  NpyArray x, y;
-
-  std::size_t samples() const { return x.shape[0]; }
-  Shape shape() const {
-    return x.shape.size() == 1 ? Shape{1} : Shape(x.shape.begin() + 1, x.shape.end());
-  }
-  std::size_t targets() const { return y.shape.size() == 1 ? 1 : y.shape[1]; }
-};
-
 // Whether each sample has one target 1 and otherwise 0. Targets of positions may have this form too: where there are as many as
 // positions, they are not taken for one-hot labels.
-bool is_one_hot(const Arrays& arrays) {
+bool is_one_hot(const NpySplit& arrays) {
   const std::size_t columns = arrays.targets();
   const bool has_positions = arrays.shape().size() > 1 || arrays.x.element != ElementType::float32;
   if (columns < 2 || (has_positions && columns == arrays.shape().front())) return false;
@@ -49,28 +40,26 @@ bool is_one_hot(const Arrays& arrays) {
   return true;
 }
 
-void check(const Arrays& arrays) {
+void check(const NpySplit& arrays) {
   if (arrays.x.shape.empty()) throw DataError(fmt::format("{}: it holds one number; samples are its first axis", arrays.x_path));
   if (arrays.y.shape.empty() || arrays.y.shape.size() > 2) {
     throw DataError(fmt::format("{}: targets are one class for each sample, or one for each position of a sample; its shape is ({})",
                                 arrays.y_path, fmt::join(arrays.y.shape, ", ")));
   }
-  if (arrays.y.element == ElementType::float32)
-    throw DataError(fmt::format("{}: labels are integers, counted from 0, but its values are float32 of shape ({}): {}", arrays.y_path,
-                                fmt::join(arrays.y.shape, ", "), labels_advice(arrays.y.shape)));
   if (arrays.x.shape[0] != arrays.y.shape[0])
     throw DataError(fmt::format("{} holds {} samples, but {} holds {} targets: they do not belong together", arrays.x_path,
-                                arrays.x.shape[0], arrays.y_path, arrays.y.shape[0]));
+                                thousands(static_cast<double>(arrays.x.shape[0])), arrays.y_path, thousands(static_cast<double>(arrays.y.shape[0]))));
   if (is_one_hot(arrays))
     throw DataError(fmt::format("{}: the labels are one-hot, of shape ({}), but labels are integers of shape ({}): save "
                                 "y.argmax(axis=1)", arrays.y_path, fmt::join(arrays.y.shape, ", "), arrays.y.shape[0]));
 }
 
-Arrays open_arrays(const std::string& folder, const std::string& ending) {
-  Arrays arrays;
+NpySplit open_arrays(const std::string& folder, const std::string& ending) {
+  NpySplit arrays;
   arrays.x_path = (fs::path(folder) / ("x" + ending + ".npy")).string();
   arrays.y_path = (fs::path(folder) / ("y" + ending + ".npy")).string();
   std::error_code ignored;
+  expect_no_file(folder, "x.npy and y.npy");
   const bool has_x = fs::exists(arrays.x_path, ignored), has_y = fs::exists(arrays.y_path, ignored);
   if (!has_x && !has_y)
     throw DataMissing(fmt::format("no x{0}.npy in {1}: write x{0}.npy and y{0}.npy there as docs/your-own-model.md shows", ending, folder));
@@ -89,27 +78,46 @@ bool has_test(const std::string& folder) {
   return fs::exists(fs::path(folder) / "x_test.npy", ignored) || fs::exists(fs::path(folder) / "y_test.npy", ignored);
 }
 
-void expect_same_form(const Arrays& train, const Arrays& test) {
-  if (train.shape() != test.shape() || train.targets() != test.targets() || train.x.element != test.x.element) {
-    throw DataError(fmt::format("{} and {} have samples of ({}) and ({}), of type {} and {}, with {} and {} targets: shapes and types must agree",
-                                train.x_path, test.x_path, fmt::join(train.shape(), ", "), fmt::join(test.shape(), ", "),
-                                name_of(train.x.element), name_of(test.x.element), train.targets(), test.targets()));
-  }
+void expect_same_form(const NpySplit& train, const NpySplit& test) {
+  const auto refuse = [](const std::string& one, const std::string& has, const std::string& other, const std::string& other_has, const char* remedy) {
+    throw DataError(fmt::format("{} has {}, but {} has {}: {}", one, has, other, other_has, remedy));
+  };
+  const auto shape = [](const NpySplit& arrays) { return fmt::format("samples of ({})", fmt::join(arrays.shape(), ", ")); };
+  const auto type = [](const NpySplit& arrays) { return fmt::format("values of type {}", name_of(arrays.x.element)); };
+  const auto targets = [](const NpySplit& arrays) { return fmt::format("{} target{} for each sample", arrays.targets(), arrays.targets() == 1 ? "" : "s"); };
+  if (train.shape() != test.shape()) refuse(train.x_path, shape(train), test.x_path, shape(test), "their shapes must agree");
+  if (train.x.element != test.x.element)
+    refuse(train.x_path, type(train), test.x_path, type(test), "prepare both in the same way, and save them with the same type");
+  if (train.targets() != test.targets()) refuse(train.y_path, targets(train), test.y_path, targets(test), "their shapes must agree");
 }
 
-std::uint64_t largest_target(const Arrays& arrays) {
-  std::uint64_t largest = 0;
-  for (std::size_t i = 0; i < arrays.y.count(); ++i) {
-    const std::int64_t target = arrays.y.integer(i);
-    if (target < 0 || static_cast<std::uint64_t>(target) >= kMaxClasses)
-      throw DataError(fmt::format("{}: target {} of sample {}: classes go from 0 to {} at most", arrays.y_path, target,
-                                  i / arrays.targets(), kMaxClasses - 1));
-    largest = std::max(largest, static_cast<std::uint64_t>(target));
-  }
+// What numbers any labels from 0 without gaps.
+constexpr char kRenumber[] = "np.unique(y, return_inverse=True)[1] of the labels of all files together";
+
+// Target `i` as a number of a class.
+std::uint64_t class_of(const NpySplit& arrays, std::size_t i) {
+  const std::int64_t target = arrays.y.integer(i);
+  const auto refuse = [&](const std::string& why) {
+    throw DataError(fmt::format("{}: target {} of sample {}: {}; save {}", arrays.y_path, target, i / arrays.targets(), why, kRenumber));
+  };
+  if (target < 0) refuse("labels count from 0");
+  if (static_cast<std::uint64_t>(target) >= kMaxClasses) refuse(fmt::format("labels are the numbers of classes, from 0 to {} at most", thousands(kMaxClasses - 1)));
+  return static_cast<std::uint64_t>(target);
+}
+
+struct LargestTarget {
+  std::uint64_t value = 0;
+  std::size_t index = 0;
+};
+
+LargestTarget largest_target(const NpySplit& arrays) {
+  LargestTarget largest;
+  for (std::size_t i = 0; i < arrays.y.count(); ++i)
+    if (const std::uint64_t target = class_of(arrays, i); target > largest.value) largest = {target, i};
   return largest;
 }
 
-std::vector<std::uint32_t> targets_of(const Arrays& arrays, std::size_t classes) {
+std::vector<std::uint32_t> targets_of(const NpySplit& arrays, std::size_t classes) {
   std::vector<std::uint32_t> targets(arrays.y.count());
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const std::int64_t target = arrays.y.integer(i);
@@ -126,7 +134,7 @@ struct Extremes {
 };
 
 // Refuses values that a network cannot read: not finite, or integers that are not exact as float. Adds the extremes of integers.
-void check_values(const Arrays& arrays, Extremes& extremes) {
+void check_values(const NpySplit& arrays, Extremes& extremes) {
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), largest = std::numeric_limits<std::int64_t>::min();
   std::size_t smallest_at = 0, largest_at = 0;
   const std::size_t count = arrays.x.count(), size = count / arrays.samples();
@@ -159,9 +167,9 @@ void set_tokens(SampleSpec& spec, const Extremes& extremes) {
 }
 
 // Integers with one axis: a network may read them as tokens, and must have enough of them.
-bool may_be_tokens(const Arrays& arrays) { return arrays.x.element != ElementType::float32 && arrays.shape().size() == 1; }
+bool may_be_tokens(const NpySplit& arrays) { return arrays.x.element != ElementType::float32 && arrays.shape().size() == 1; }
 
-Split split_of(const Arrays& arrays, std::size_t classes) {
+Split split_of(const NpySplit& arrays, std::size_t classes) {
   Split split;
   split.samples = arrays.samples();
   split.values = arrays.x.values;
@@ -169,12 +177,27 @@ Split split_of(const Arrays& arrays, std::size_t classes) {
   return split;
 }
 
-std::size_t classes_of(const DataConfig& config, const Arrays& train, const Arrays* test) {
-  if (config.classes > 0) return config.classes;
-  return std::max(largest_target(train), test != nullptr ? largest_target(*test) : 0) + 1;
+void expect_several_targets(const NpySplit& train) {
+  for (std::size_t i = 1; i < train.y.count(); ++i)
+    if (train.y.integer(i) != train.y.integer(0)) return;
+  if (train.y.count() > 1)
+    throw DataError(fmt::format("{}: all {} targets are {}: with one class there is nothing to learn; check how they were saved", train.y_path,
+                                thousands(static_cast<double>(train.y.count())), train.y.integer(0)));
 }
 
-SampleSpec spec_of(const Arrays& train, std::size_t classes) {
+std::size_t classes_of(const DataConfig& config, const NpySplit& train, const NpySplit* test) {
+  expect_several_targets(train);
+  if (config.classes > 0) return config.classes;
+  const LargestTarget largest = largest_target(train);
+  if (test == nullptr) return largest.value + 1;
+  if (const LargestTarget other = largest_target(*test); other.value > largest.value)
+    throw DataError(fmt::format("{}: target {} of sample {}: the largest of {} is {}, so that no training sample has this class: number the labels "
+                                "of both files in the same way, or write `data.classes: {}` if this is meant", test->y_path, other.value,
+                                other.index / test->targets(), train.y_path, largest.value, other.value + 1));
+  return largest.value + 1;
+}
+
+SampleSpec spec_of(const NpySplit& train, std::size_t classes) {
   SampleSpec spec;
   spec.shape = train.shape();
   spec.element = train.x.element;
@@ -184,13 +207,14 @@ SampleSpec spec_of(const Arrays& train, std::size_t classes) {
 }
 
 DataSummary describe(const DataConfig& config, const DataPlaces&) {
-  const Arrays train = open_arrays(config.path, "");
-  std::optional<Arrays> test;
+  const NpySplit train = training_arrays(config.path);
+  std::optional<NpySplit> test;
   if (has_test(config.path)) {
     test = open_arrays(config.path, "_test");
     expect_same_form(train, *test);
   }
-  DataSummary summary{spec_of(train, classes_of(config, train, test ? &*test : nullptr)), train.samples(), test ? test->samples() : 0};
+  DataSummary summary{spec_of(train, classes_of(config, train, test ? &*test : nullptr)), train.samples(), test ? test->samples() : 0,
+                      config.path};
   if (!may_be_tokens(train)) return summary;
   Extremes extremes;
   check_values(train, extremes);
@@ -203,11 +227,11 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   Dataset set;
   set.name = "npy";
   set.origin = config.path;
-  const Arrays train = open_arrays(config.path, "");
+  const NpySplit train = training_arrays(config.path);
   Extremes extremes;
   check_values(train, extremes);
   if (has_test(config.path)) {
-    const Arrays test = open_arrays(config.path, "_test");
+    const NpySplit test = open_arrays(config.path, "_test");
     expect_same_form(train, test);
     check_values(test, extremes);
     set.spec = spec_of(train, classes_of(config, train, &test));
@@ -223,6 +247,8 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
 }
 
 }  // namespace
+
+NpySplit training_arrays(const std::string& folder) { return open_arrays(folder, ""); }
 
 const DataSourceEntry kNpySet = {describe, load};
 

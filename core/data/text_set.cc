@@ -87,7 +87,7 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
 
 DataSummary describe(const DataConfig& config, const DataPlaces& places) {
   const Dataset set = load(config, places, nullptr);
-  return {set.spec, set.train.samples, set.test.samples};
+  return {set.spec, set.train.samples, set.test.samples, config.path};
 }
 
 }  // namespace

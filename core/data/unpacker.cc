@@ -12,6 +12,7 @@
 
 #include "base/error_text.h"
 #include "data/dataset.h"
+#include "data/mapped_file.h"
 
 namespace mgcompare {
 namespace {
@@ -36,7 +37,7 @@ Unpacker::Unpacker(std::string path) : path_(std::move(path)) {
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     close(descriptor);
-    throw DataError(fmt::format("{}: not a regular file", path_));
+    throw DataError(fmt::format("{}: {}", path_, irregular_text(facts.st_mode)));
   }
   size_ = static_cast<std::size_t>(facts.st_size);
   descriptor_ = descriptor;

@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Npy, RefusesWhatIsNoFile) {
   const Folder folder;
   EXPECT_THROW(read_npy(folder.path("absent")), DataMissing);
-  EXPECT_THAT(refusal([&] { read_npy(folder.path()); }), HasSubstr("not a regular file"));
+  EXPECT_THAT(refusal([&] { read_npy(folder.path()); }), HasSubstr("not a regular file, but a folder: name the file in it"));
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(refusal([&] { read_npy(folder.path("pipe")); }), HasSubstr("not a regular file"));
 }
@@ -190,6 +190,34 @@ TEST(NpySet, MissingFilesAreNamedWithTheRemedy) {
                     HasSubstr("allow drawn samples with `fallback: synthetic`")));
 }
 
+TEST(NpySet, IsAFolder) {
+  const Folder folder;
+  write_odd_set(folder);
+  DataConfig config = set_in(folder);
+  config.path = folder.path("x.npy");
+  EXPECT_THAT(refusal([&] { describe_dataset(config, {}); }), AllOf(HasSubstr("x.npy: this is a file"), HasSubstr("write `path: /")));
+  config.set = DataSource::idx;
+  EXPECT_THAT(refusal([&] { describe_dataset(config, {}); }), HasSubstr("x.npy: this is a file"));
+}
+
+// Rounding would ruin the targets of a regression.
+TEST(NpySet, TargetsThatAreNoIntegersAreToldWhatTheyAre) {
+  const Folder folder;
+  write_odd_set(folder);
+  const auto text = [&] { return refusal([&] { describe_dataset(set_in(folder), {}); }); };
+  const auto regression = AllOf(HasSubstr("y.npy: networks are trained on classes only"), HasSubstr("np.digitize"), Not(HasSubstr("astype")));
+  folder.write("y.npy", npy("<f4", {6}, std::vector<float>{0, 1, 0.25f, 0, 1, 2}));
+  EXPECT_THAT(text(), AllOf(regression, HasSubstr("value 2 of (6) is 0.25")));
+  folder.write("y.npy", npy("<f8", {6, 2}, std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3.5}));
+  EXPECT_THAT(text(), AllOf(regression, HasSubstr("value 11 of (6, 2) is -3.5")));
+  folder.write("y.npy", npy("<U1", {6}, std::vector<std::uint32_t>(6, 'a')));
+  EXPECT_THAT(text(), AllOf(HasSubstr("its values are text (type '<U1')"), HasSubstr("np.unique(y, return_inverse=True)[1]")));
+  folder.write("y.npy", npy("|O", {6}, std::vector<double>(6)));
+  EXPECT_THAT(text(), AllOf(HasSubstr("its values are objects"), HasSubstr("np.unique(y, return_inverse=True)[1]")));
+  folder.write("y.npy", npy("<i2", {6}, std::vector<std::int16_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_THAT(text(), HasSubstr("save y.astype('int64')"));
+}
+
 TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   const Folder folder;
   const auto text = [&] { return refusal([&] { load_dataset(set_in(folder), {}, nullptr); }); };
@@ -199,7 +227,21 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   folder.write("y.npy", npy("<f4", {6}, std::vector<float>(6)));
   EXPECT_THAT(text(), HasSubstr("y.astype('int64')"));
   folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>{0, 0, -1, 0, 0, 0}));
-  EXPECT_THAT(text(), HasSubstr("target -1 of sample 2"));
+  EXPECT_THAT(text(), AllOf(HasSubstr("target -1 of sample 2: labels count from 0"), HasSubstr("np.unique(y, return_inverse=True)[1]")));
+  folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>{0, 0, 0, 100'000'000, 0, 0}));
+  EXPECT_THAT(text(), AllOf(HasSubstr("target 100000000 of sample 3: labels are the numbers of classes, from 0 to 16,777,215"), HasSubstr("np.unique(")));
+  folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>(6, 3)));
+  EXPECT_THAT(text(), HasSubstr("y.npy: all 6 targets are 3: with one class there is nothing to learn"));
+  write_odd_set(folder);
+  folder.write("y_test.npy", npy("<i8", {2}, std::vector<std::int64_t>{4, 7}));
+  EXPECT_THAT(text(), AllOf(HasSubstr("y_test.npy: target 7 of sample 1: the largest of " + folder.path("y.npy") + " is 6"), HasSubstr("`data.classes: 8`")));
+  DataConfig unseen = set_in(folder);
+  unseen.classes = 8;
+  EXPECT_EQ(load_dataset(unseen, {}, nullptr).spec.classes, 8u);
+  write_odd_set(folder);
+  folder.write("x_test.npy", npy("|u1", {2, 5, 11, 13}, Bytes(2 * 5 * 11 * 13)));
+  EXPECT_THAT(text(), AllOf(HasSubstr("x.npy has values of type float32, but"), HasSubstr("x_test.npy has values of type uint8"), Not(HasSubstr("(5, 11, 13)")),
+                            Not(HasSubstr("target"))));
   write_odd_set(folder);
   folder.write("x_test.npy", npy("<f4", {2, 5, 11, 12}, std::vector<float>(2 * 5 * 11 * 12)));
   EXPECT_THAT(text(), AllOf(HasSubstr("(5, 11, 13)"), HasSubstr("(5, 11, 12)")));
