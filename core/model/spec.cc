@@ -95,6 +95,12 @@ class Builder {
 
   std::string wrong_output(const LayerSpec& last) const {
     const std::string given = fmt::format("{}", fmt::join(last.output_shape, " x "));
+    if (samples_.targets == 1 && spec_.classes == 1)
+      return fmt::format("the last layer gives {} but the data has 1 class: all targets are the same value, so there is nothing to learn; check how "
+                         "they were saved", given);
+    if (samples_.targets == 1 && last.output_shape.size() == 2 && last.output_shape[0] == spec_.sample_shape.front())
+      return fmt::format("the last layer gives one output at each of {} positions, {}, but the data has one target for each sample, one of {}: {}, and end "
+                         "with `dense: {}`", last.output_shape[0], given, classes_text(spec_.classes), one_output_advice(), spec_.classes);
     if (samples_.targets == 1)
       return fmt::format("the last layer gives {} but the data has {}: end with `dense: {}`{}", given, classes_text(spec_.classes), spec_.classes,
                          last.output_shape == Shape{spec_.classes - 1} ? "; if the targets count from 1, subtract 1 from them" : "");
@@ -102,6 +108,13 @@ class Builder {
                        "`dense: {{units: {}, per_position: true}}` after layers that keep the positions (gru and lstm with "
                        "return_sequences: true){}", given, spec_.targets, spec_.classes, classes_text(spec_.classes), spec_.targets, spec_.classes,
                        last.output_shape == Shape{spec_.targets} && spec_.classes == 2 ? "; if the targets are one-hot, save y.argmax(axis=1)" : "");
+  }
+
+  // What to change for one output in place of one at each position.
+  std::string one_output_advice() const {
+    for (auto layer = spec_.layers.rbegin(); layer != spec_.layers.rend(); ++layer)
+      if (layer->config.return_sequences) return fmt::format("leave out `return_sequences` of '{}' and `per_position` of layers behind it", layer->config.name);
+    return "leave out `per_position`, or add global_average_pool";
   }
 
   void name(LayerSpec& layer) {
@@ -227,11 +240,8 @@ class Builder {
 
   void add_recurrent(LayerSpec& layer) {
     const Shape& in = layer.input_shapes.front();
-    if (in.size() != 2) {
-      refuse(layer, fmt::format("needs time x features, its input is {} of samples that are {}: begin with embedding or one_hot "
-                                "for tokens, and let earlier gru and lstm layers have return_sequences: true",
-                                fmt::join(in, " x "), fmt::join(spec_.sample_shape, " x ")));
-    }
+    if (in.size() != 2) refuse(layer, fmt::format("needs time x features, its input is {} of samples that are {}: {}", fmt::join(in, " x "),
+                                               fmt::join(spec_.sample_shape, " x "), sequence_advice(layer)));
     const std::size_t units = layer.config.channels, rows = gates_of(layer.config.type) * units;
     if (units == 0) refuse(layer, "units must be at least 1");
     layer.output_shape = layer.config.return_sequences ? Shape{in[0], units} : Shape{units};
@@ -239,6 +249,22 @@ class Builder {
     layer.recurrent = add_part(layer, "recurrent", {rows, units}, true);
     layer.bias = add_part(layer, "bias", {rows}, decay_biases_);
     layer.recurrent_bias = add_part(layer, "recurrent_bias", {rows}, decay_biases_);
+  }
+
+  // What gives a recurrent layer a sequence.
+  std::string sequence_advice(const LayerSpec& layer) const {
+    // The layers between do not change the form.
+    for (int input = layer.inputs.front(); input >= 0; input = spec_.layers[static_cast<std::size_t>(input)].inputs.front()) {
+      const LayerSpec& before = spec_.layers[static_cast<std::size_t>(input)];
+      if (gates_of(before.config.type) > 0 && !before.config.return_sequences)
+        return fmt::format("'{}' gives only its last state; write `{}: {{units: {}, return_sequences: true}}` there", before.config.name,
+                           to_string(before.config.type), before.config.channels);
+    }
+    switch (spec_.sample_shape.size()) {
+      case 1: return "begin with embedding or one_hot if they are tokens, otherwise save them as time x features";
+      case 2: return "a layer before it joins the positions";
+      default: return "these are images (channels x height x width), not sequences; save them as time x features, or use conv and dense layers";
+    }
   }
 
   void add_sum(LayerSpec& layer) {

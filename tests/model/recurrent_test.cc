@@ -13,7 +13,9 @@
 namespace mgcompare::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Shape kSequence{7, 5};
 
@@ -171,10 +173,12 @@ TEST(RecurrentSpec, RefusesWhatIsNoSequenceWithBothShapes) {
     return "accepted";
   };
   EXPECT_THAT(refusal({"m", {recurrent("gru", 4), dense(10)}}, {1, 28, 28}),
-              HasSubstr("layer 'gru1': needs time x features, its input is 1 x 28 x 28 of samples that are 1 x 28 x 28"));
+              AllOf(HasSubstr("layer 'gru1': needs time x features, its input is 1 x 28 x 28 of samples that are 1 x 28 x 28: these are images"),
+                    Not(HasSubstr("embedding"))));
   EXPECT_THAT(refusal({"m", {recurrent("lstm", 4), dense(10)}}, {49}), HasSubstr("embedding or one_hot"));
   EXPECT_THAT(refusal({"m", {recurrent("gru", 4), recurrent("gru", 4), dense(10)}}, {9, 3}),
-              HasSubstr("layer 'gru2': needs time x features, its input is 4 of samples that are 9 x 3"));
+              HasSubstr("layer 'gru2': needs time x features, its input is 4 of samples that are 9 x 3: 'gru1' gives only its last state; "
+                        "write `gru: {units: 4, return_sequences: true}` there"));
   EXPECT_THAT(refusal({"m", {recurrent("gru", 0), dense(10)}}, {9, 3}), HasSubstr("units must be at least 1"));
 }
 

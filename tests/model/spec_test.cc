@@ -160,6 +160,8 @@ TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
   EXPECT_THAT(refusal({"m", {layer("lrn"), dense(10)}}, {4, 3}), HasSubstr("needs channels x height x width, its input is 4 x 3"));
   EXPECT_THAT(refusal({"m", {layer("layer_norm"), dense(10)}}, {4, 3, 2, 2}), HasSubstr("at most three axes"));
   EXPECT_THAT([] { layer("rnn"); }, ::testing::ThrowsMessage<Error>(HasSubstr("unknown name 'rnn'")));
+  EXPECT_THAT(refusal({"m", {per_position(dense(10))}}, {7, 3}),
+              HasSubstr("gives one output at each of 7 positions, 7 x 10, but the data has one target for each sample, one of 10 classes: leave out `per_position`"));
   LayerConfig placed = convolution(0, 3);
   placed.place = {"net.yaml", 7, 5};
   EXPECT_THAT(refusal({"m", {placed}}), HasSubstr("layer 'conv1': channels must be at least 1"));
