@@ -1,3 +1,4 @@
+#include "base/print.h"
 #include "cli/command_line.h"
 #include "cli/run_command.h"
 #include "cli/until_decided.h"
@@ -21,7 +22,15 @@ Plan make_plan(const Command& command) {
   ProbeClient probe(supervisor_settings(), command.data);
   const Config config = config_of(command, probe);
   probe.search(config.plugin_paths);
-  return with_checksums(filtered(make_plan(config, probe, hosts_of(config)), command));
+  try {
+    Plan plan = with_checksums(filtered(make_plan(config, probe, hosts_of(config)), command));
+    add_remarks(plan, config, probe, command);
+    return plan;
+  } catch (const Error&) {
+    // They may explain it.
+    for (const std::string& remark : probe.data_remarks()) print_stderr("warning: {}\n", remark);
+    throw;
+  }
 }
 
 int compare(const Command& command) {

@@ -16,6 +16,7 @@
 #include "cli/builds.h"
 #include "cli/directory.h"
 #include "cli/environment.h"
+#include "config/lone_seed.h"
 #include "discovery/manifest.h"
 #include "discovery/plugin_checksum.h"
 #include "process/message.h"
@@ -175,6 +176,11 @@ Plan with_checksums(Plan plan) {
   return plan;
 }
 
+void add_remarks(Plan& plan, const Config& config, const ProbeClient& probe, const Command& command) {
+  plan.warnings.insert(plan.warnings.end(), probe.data_remarks().begin(), probe.data_remarks().end());
+  if (const std::string remark = lone_seed_remark(config, command.overrides); !remark.empty()) plan.warnings.push_back(remark);
+}
+
 int print_plan(const Plan& plan) {
   fmt::print("{}", describe(plan));
   return kDone;
@@ -261,7 +267,7 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   const nlohmann::json& found = reply.require("the data cannot be read", "run the command again");
   const auto text = [&](const char* key) { return found.at(key).get<std::string>(); };
   if (const auto samples = found.at("training_set").get<std::size_t>(); samples != plan.data.train_samples)
-    throw Error(fmt::format("the data have {} training samples, but {} were counted before: if they did not change, unpack their files, "
+    throw Error(fmt::format("the data has {} training samples, but {} were counted before: if they did not change, unpack their files, "
                             "and run the command again", samples, plan.data.train_samples));
   messages.show({{"text", fmt::format("data: {} ({}), {}, {} training and {} test samples", text("name"), text("origin"),
                                     form_text(plan.data.spec), thousands(found.at("train_samples").get<double>()),

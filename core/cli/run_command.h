@@ -22,6 +22,8 @@ namespace mgcompare {
 Plan filtered(Plan plan, const Command& command);
 // Prints the plan and a rough estimate of the time on stdout.
 int print_plan(const Plan& plan);
+// Adds warnings about the data, and about what the config gives otherwise than it may have been meant.
+void add_remarks(Plan& plan, const Config& config, const ProbeClient& probe, const Command& command);
 // Records the content of the plugins' files in the trials, so that a file that changes is noticed.
 Plan with_checksums(Plan plan);
 // The directory of this run: -o, with --resume the newest run of this experiment, else a new directory. Throws UsageError if

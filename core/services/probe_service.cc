@@ -19,6 +19,7 @@
 #include "discovery/platform_json.h"
 #include "discovery/plugin_files.h"
 #include "modules/strategy_probe.h"
+#include "services/data_remarks.h"
 
 namespace mgcompare {
 
@@ -166,7 +167,8 @@ DataSummary ProbeClient::samples(const Config& config) {
   // An error of the data is a whole sentence; the end of a worker is not.
   if (reply.status == TrialStatus::failed) throw Error(reply.cause);
   if (!reply.answered()) throw Error(fmt::format("the data cannot be read: {}; run the command again", reply.failure()));
-  return reply.body.get<DataSummary>();
+  data_remarks_ = reply.body.at("remarks").get<std::vector<std::string>>();
+  return reply.body.at("summary").get<DataSummary>();
 }
 
 std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {
@@ -209,8 +211,9 @@ StrategySummary ProbeClient::ask_backend(const ProbeQuestion& question) {
 
 Handlers probe_handlers() {
   return {{"samples", [](const nlohmann::json& body, RequestContext&) -> nlohmann::json {
-             return describe_dataset(body.at("config").get<Config>().data,
-                                     DataPlaces::standard(body.at("data_folder").get<std::string>()));
+             const auto config = body.at("config").get<Config>();
+             const DataSummary summary = describe_dataset(config.data, DataPlaces::standard(body.at("data_folder").get<std::string>()));
+             return {{"summary", summary}, {"remarks", data_remarks(config, summary)}};
            }},
           {"platforms", [](const nlohmann::json&, RequestContext&) -> nlohmann::json { return find_platforms(); }},
           {"backend", [](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {

@@ -26,8 +26,9 @@ class ProbeClient : public CapabilityProbe {
   // The results are cached. platforms() throws Error if the worker dies or lacks descriptors or processes.
   std::vector<PlatformSummary> platforms() override;
   std::vector<PluginSummary> plugins() override;
-  // The last answer is cached.
   DataSummary samples(const Config& config) override;
+  // Warnings about the data that were last described.
+  const std::vector<std::string>& data_remarks() const { return data_remarks_; }
   // If a strategy crashes or hangs the worker, its summary has `crash`; the next strategies are probed in a new worker.
   std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) override;
 
@@ -39,6 +40,7 @@ class ProbeClient : public CapabilityProbe {
   Supervisor supervisor_;
   std::string data_folder_;
   std::vector<std::string> extra_plugin_paths_;
+  std::vector<std::string> data_remarks_;
   std::unique_ptr<std::vector<PlatformSummary>> platforms_;
   std::unique_ptr<std::vector<PluginSummary>> plugins_;
   std::unique_ptr<TemporaryFolder> scratch_;         // of backends

@@ -1,0 +1,38 @@
+#include "services/data_remarks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "data/training_glance.h"
+#include "model/input_range.h"
+#include "plan/version.h"
+
+namespace mgcompare {
+namespace {
+
+bool reads_tokens(const ModelConfig& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const LayerConfig& layer) { return layer.type == LayerType::embedding || layer.type == LayerType::one_hot; });
+}
+
+}  // namespace
+
+std::vector<std::string> data_remarks(const Config& config, const DataSummary& data) {
+  std::vector<std::string> remarks;
+  const auto add = [&](const std::string& remark) {
+    if (!remark.empty() && std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(remark);
+  };
+  const TrainingGlance glance = glance_at(config.data, data.spec);
+  add(glance.unseen_classes);
+  SampleSpec numbers = data.spec;
+  numbers.tokens = 0;
+  for (const Version& version : versions_of(config)) {
+    if (reads_tokens(version.config.model)) continue;
+    const std::string warning = input_range_warning(version.config.data.prepare, numbers, glance.channels);
+    add(warning.empty() || version.variant.empty() ? warning : fmt::format("variant {}: {}", version.variant, warning));
+  }
+  return remarks;
+}
+
+}  // namespace mgcompare
