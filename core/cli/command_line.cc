@@ -26,13 +26,15 @@
 #include "cli/documents.h"
 #include "cli/experiments.h"
 #include "cli/first_use.h"
+#include "cli/parse_problem.h"
 #include "cli/report_commands.h"
 #include "cli/directory.h"
 #include "cli/plugin_commands.h"
 #include "cli/device_commands.h"
 #include "discovery/plugin_files.h"
+#include "plan/strategy_rows.h"
 #include "process/message.h"
-#include "config/keys.h"
+#include "config/partial_config.h"
 #include "config/problem.h"
 #include "cli/replay.h"
 #include "cli/verify_command.h"
@@ -59,17 +61,6 @@ std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
   return names;
-}
-
-// "there is no option '--epochs'; `--set epochs=VALUE` changes this setting"
-std::string no_option_text(const std::string& word) {
-  std::string key = word.substr(std::min(word.find_first_not_of('-'), word.size()));
-  key = key.substr(0, key.find('='));
-  std::replace(key.begin(), key.end(), '-', '_');
-  const std::vector<std::string> keys = all_names();
-  const auto found = std::find_if(keys.begin(), keys.end(), [&](const std::string& name) { return name == key || name.ends_with("." + key); });
-  const std::string text = fmt::format("there is no option '{}'", word.substr(0, word.find('=')));
-  return found == keys.end() ? text : fmt::format("{}; `--set {}=VALUE` changes this setting of the config", text, *found);
 }
 
 // A word without a dot or slash that is neither a file nor an installed experiment is probably a mistyped command.
@@ -162,10 +153,7 @@ Parsed parse(int argc, char** argv) {
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::ParseError& error) {
-    // An option that does not exist explains more than what is missing beside it.
-    const std::vector<std::string> unknown = app.remaining(true);
-    const bool is_option = !unknown.empty() && unknown.front().starts_with('-');
-    print_stderr("mgcompare: {}; {}\n", plain(is_option ? no_option_text(unknown.front()) : error.what()), kSeeHelp);
+    print_stderr("mgcompare: {}; {}\n", plain(parse_problem(app, error)), kSeeHelp);
     parsed.exit_code = kUsage;
     return parsed;
   }
@@ -250,7 +238,7 @@ static void refuse_directory(const Command& command) {
                                config, in_shell(command.target)));
 }
 
-Config config_of(const Command& command, CapabilityProbe& probe) {
+Config config_of(const Command& command, ProbeClient& probe) {
   refuse_directory(command);
   warn_of_plugin_folders();
   ConfigSetting setting;
@@ -260,7 +248,11 @@ Config config_of(const Command& command, CapabilityProbe& probe) {
     setting.gpu |= platform.kind != "cpu" && platform.problem.empty() && !platform.devices.empty();
   }
   const bool is_standard_input = command.target == kFromStandardInput || command.target == "/dev/stdin";
-  return read_config(is_standard_input ? kStandardInput : command.target, setting);
+  // Of a config with mistakes, also the names of strategies are checked, which the plan would do.
+  return read_config(is_standard_input ? kStandardInput : command.target, setting, [&](const Config& partial) {
+    probe.search(partial.plugin_paths);
+    return plugin_problems(partial.strategies, probe.plugins());
+  });
 }
 
 int other_command(const Command& command) {

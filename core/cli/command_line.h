@@ -78,7 +78,7 @@ void warn_of_plugin_folders();
 // Settings of a worker process that stops when this program gets a signal.
 SupervisorSettings supervisor_settings(const std::string& log_file = {});
 // Reads the config with the overrides of the command line, for the devices that the probe finds.
-Config config_of(const Command& command, CapabilityProbe& probe);
+Config config_of(const Command& command, ProbeClient& probe);
 
 // All commands but `run`.
 int other_command(const Command& command);

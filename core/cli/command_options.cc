@@ -1,23 +1,36 @@
 #include "cli/command_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "cli/comma_list.h"
 #include "config/host_name.h"
 #include "config/keys.h"
+#include "config/problem.h"
 
 namespace mgcompare {
 namespace {
 
+// The check of a value that has one of these names.
+auto one_of(std::vector<std::string> names) {
+  return [names = std::move(names)](const std::string& text) -> std::string {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+    const std::string hint = did_you_mean(text, names);
+    return fmt::format("'{}' is not one of {}{}", text, listed(names), hint.empty() ? "" : "; " + hint);
+  };
+}
+
 void add_general(CLI::App& app, Command& command) {
   app.add_flag("-q,--quiet", command.quiet);
   app.add_flag("-v,--verbose", command.verbose);
-  app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}).description(""));  // the help has the choices
+  app.add_option("--color", command.color)->check(one_of({"auto", "always", "never"}));
 }
 
 // An empty value would look like an option that was not given, and another option is not a value.
@@ -32,7 +45,7 @@ std::string seed_problem(const std::string& text) {
   const Key& seeds = *find_key("seeds");
   const bool is_whole = !text.empty() && text.size() < 17 && text.find_first_not_of("0123456789") == std::string::npos;
   if (is_whole && std::stod(text) <= seeds.max) return "";
-  return fmt::format("'{}' is not a seed: give a whole number from 0 to {:.0f}", text, seeds.max);
+  return fmt::format("'{}' is not a seed: give a whole number from 0 to {}", text, number_text(seeds.max));
 }
 
 std::string price_problem(const std::string& text) {
@@ -40,7 +53,7 @@ std::string price_problem(const std::string& text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem == std::errc() && end == text.data() + text.size() && value >= price.min && value <= price.max) return "";
-  return fmt::format("'{}' is not a price of a device for an hour: give a number from {:g} to {:g}, without a currency, such as 2.49", text, price.min, price.max);
+  return fmt::format("'{}' is not a price of a device for an hour: give a number from {} to {}, without a currency, such as 2.49", text, number_text(price.min), number_text(price.max));
 }
 
 std::string minutes_problem(const std::string& text) {
@@ -48,10 +61,18 @@ std::string minutes_problem(const std::string& text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem == std::errc() && end == text.data() + text.size() && value > 0 && value <= kMost) return "";
-  return fmt::format("'{}' is no number of minutes: give one above 0 and up to {:g}, such as 30", text, kMost);
+  return fmt::format("'{}' is no number of minutes: give one above 0 and up to {}, such as 30", text, number_text(kMost));
 }
 
 void add_price(CLI::App& app, Command& command) { app.add_option("--price", command.price)->check(price_problem); }
+
+std::string host_count_problem(const std::string& text) {
+  constexpr int kMost = 1000;
+  int value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc() && end == text.data() + text.size() && value >= 2 && value <= kMost) return "";
+  return fmt::format("'{}' is no number of hosts: give one from 2 to {}", text, number_text(kMost));
+}
 
 std::string hosts_problem(const std::string& text) {
   for (const std::string& name : comma_list(text))
@@ -101,7 +122,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   add_text(predict, "DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);
   add_text(predict, "--link", command.link);
-  predict.add_option("--hosts", command.host_count)->check(CLI::Range(2, 1000).description(""));
+  predict.add_option("--hosts", command.host_count)->check(host_count_problem);
   add_text(predict, "--measured", command.measured);
   CLI::App& exports = *app.add_subcommand("export");
   add_text(exports, "DIR", command.target)->required();
@@ -131,7 +152,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   config.add_flag("--markdown", command.markdown);
   app.add_subcommand("examples");
   CLI::App& completions = *app.add_subcommand("completions");
-  completions.add_option("SHELL", command.target)->required()->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  completions.add_option("SHELL", command.target)->required()->check(one_of({"bash", "zsh", "fish"}));
   CLI::App& help = *app.add_subcommand("help");
   help.add_option("COMMAND", command.targets);
   help.add_flag("--man", command.manual);

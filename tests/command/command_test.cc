@@ -128,6 +128,24 @@ TEST_F(CommandLine, AWordThatIsNoCommandIsToldSo) {
   EXPECT_NE(place_.run({"x.yaml", "--learning-rate=3"}).err.find("`--set optimizer.learning_rate=VALUE` changes this setting"), std::string::npos);
 }
 
+TEST_F(CommandLine, MistakesAreToldInWordsOfTheProgram) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"devices", "lenet"}, "'lenet' is not expected; the command is `mgcompare devices`;"},
+      {{"completions", "tcsh"}, "'tcsh' is not one of bash, zsh and fish"},
+      {{"compare", "a"}, "`mgcompare compare` needs B; write, for instance, `mgcompare compare runs/A runs/B`"},
+      {{"verify"}, "`mgcompare verify` needs CONFIG; write, for instance, `mgcompare verify lenet --quick`"},
+      {{"fine.yaml", "--set"}, "--set needs a value; write --set KEY=VALUE"},
+      {{"fine.yaml", "--resume", "--dry-run"}, " cannot be given together; leave one of them out"},
+      {{"predict", "a", "--hosts", "1"}, "'1' is no number of hosts: give one from 2 to 1,000"},
+      {{"fine.yaml", "--color", "allways"}, "'allways' is not one of auto, always and never; did you mean 'always'?"}};
+  fine();
+  for (const auto& [words, told] : wrong) {
+    const Ended ended = place_.run(words);
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_NE(ended.err.find(told), std::string::npos) << ended.err;
+  }
+}
+
 TEST_F(CommandLine, ValuesOfOptionsAreNoCommands) {
   EXPECT_EQ(place_.run({"--color", "never", "plugins"}).code, 0);
   const Ended ended = place_.run({"-o", "report", fine(), "--only", "strategy=serial"});
@@ -146,6 +164,10 @@ TEST_F(CommandLine, BadYamlHasItsPlaceAndRunsNothing) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_NE(ended.err.find("bad.yaml:5:1: error:"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("did you mean 'scaling'"), std::string::npos) << ended.err;
+  // Names of strategies are checked beside.
+  const Ended both = place_.run({place_.write("bad.yaml", small_config("scalling: {batch: 64}\nstrategies: [ddp]\n"))});
+  EXPECT_NE(both.err.find("there is no strategy 'ddp'"), std::string::npos) << both.err;
+  EXPECT_NE(both.err.find("2 errors"), std::string::npos) << both.err;
   EXPECT_FALSE(place_.has_runs());
 }
 
@@ -271,6 +293,10 @@ TEST_F(CommandLine, ADryRunPrintsThePlanAndRunsNothing) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.out.find("serial"), std::string::npos);
   EXPECT_NE(ended.out.find("tower"), std::string::npos);
+  EXPECT_NE(ended.out.find("\ndata: "), std::string::npos);
+  const Ended doubtful = place_.run({fine(), "--dry-run", "--set", "seeds=3", "--set", "data.mean=127"});
+  EXPECT_NE(doubtful.out.find("warning: `seeds: 3` is one repeat"), std::string::npos) << doubtful.out;
+  EXPECT_NE(doubtful.out.find("warning: the inputs of the network have a root mean square of"), std::string::npos) << doubtful.out;
   EXPECT_FALSE(place_.has_runs());
 }
 
