@@ -194,13 +194,27 @@ std::string why_not_text(const Comparison& comparison) {
   return losses.empty() ? "" : fmt::format("Why not {}x{}: {}", several->trial().devices, has_several ? "" : " by " + title_of(*several), losses);
 }
 
+// What helps if there is nothing to rank.
+std::string nothing_done_text(const Comparison& comparison) {
+  std::set<double> rates;
+  bool has_others = false;
+  for (const Cell& cell : comparison.cells)
+    for (const Row* row : cell.failed) {
+      has_others |= row->result.status != TrialStatus::diverged;
+      if (row->config) rates.insert(row->config->optimizer.learning_rate);
+    }
+  if (has_others || rates.empty()) return "No trial was completed: there is nothing to compare";
+  return fmt::format("No trial was completed, because the weights of all diverged: lower `optimizer.learning_rate`, which is {}{:.6g}, and if the samples "
+                     "are far from about -1 to 1, scale them with `data.scale`", rates.size() > 1 ? "up to " : "", *rates.rbegin());
+}
+
 std::vector<Finding> ranking_findings(const Comparison& comparison) {
   std::vector<Finding> all;
   if (comparison.ranking.empty()) {
     const bool any = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) {
       return !cell.done.empty() && !cell.many_models && !cell.is_ceiling;
     });
-    all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare"
+    all.push_back({comparison.done == 0 ? nothing_done_text(comparison)
                    : any                ? "No row can be ranked: each has a mark that excludes it"
                                         : "No strategy that trains one model was completed"});
     return all;

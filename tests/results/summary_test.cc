@@ -357,6 +357,15 @@ TEST(Summary, OfARunThatHasHardlyBegun) {
   EXPECT_THAT(closing_summary(mgcompare::Run(), {}), StartsWith("No trial was completed"));
 }
 
+TEST(Summary, OfARunWhoseTrialsAllDivergedSaysWhatHelps) {
+  RunMaker maker;
+  maker.failed("together", 2, 1, "diverged", "step 9, loss infinite");
+  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(StartsWith("No trial was completed, because the weights of all diverged: lower"),
+                                                    HasSubstr("`optimizer.learning_rate`, which is 0.05"), HasSubstr("`data.scale`")));
+  maker.failed("together", 4, 1, "failed", "other");
+  EXPECT_THAT(closing_summary(maker.run, {}), StartsWith("No trial was completed: there is nothing to compare"));
+}
+
 TEST(Summary, CountsATrialThatWasCutShortAmongThoseThatAreRunAgain) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
