@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_text.h"
 #include "reports/advice.h"
 #include "reports/answer.h"
 #include "reports/batch_range.h"
@@ -204,8 +205,8 @@ std::string nothing_done_text(const Comparison& comparison) {
       if (row->config) rates.insert(row->config->optimizer.learning_rate);
     }
   if (has_others || rates.empty()) return "No trial was completed: there is nothing to compare";
-  return fmt::format("No trial was completed, because the weights of all diverged: lower `optimizer.learning_rate`, which is {}{:.6g}, and if the samples "
-                     "are far from about -1 to 1, scale them with `data.scale`", rates.size() > 1 ? "up to " : "", *rates.rbegin());
+  return fmt::format("No trial was completed, because the weights of all diverged: lower `optimizer.learning_rate`, which is {}{}, and if the samples "
+                     "are far from about -1 to 1, scale them with `data.scale`", rates.size() > 1 ? "up to " : "", number_text(*rates.rbegin()));
 }
 
 std::vector<Finding> ranking_findings(const Comparison& comparison) {

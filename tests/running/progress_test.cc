@@ -1,5 +1,6 @@
 #include "cli/progress_display.h"
 
+#include "base/number_text.h"
 #include "base/text.h"
 
 #include <gtest/gtest.h>
