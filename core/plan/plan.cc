@@ -175,7 +175,7 @@ class Planner {
     const std::size_t samples = samples_of(version);
     if (version.scaling.mode != ScalingMode::weak || batch * devices <= samples) return;
     warn_once(fmt::format("on {} devices, batch {} per device is more than the {} training samples: each step has {}, whatever its row is named{}", devices,
-                          batch, samples, samples,
+                          batch, count_text(samples), count_text(samples),
                           version.schedule.batch_rule == BatchRule::none ? "" : fmt::format(", and the learning rate is that of batch {}", batch * devices)));
   }
 
