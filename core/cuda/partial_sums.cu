@@ -13,7 +13,7 @@ __global__ void add_rows(const float* partial, unsigned blocks, unsigned size, f
   float sum = 0;
   wait_for_previous_kernel();
   if (column < size) {
-#pragma unroll 8
+#pragma unroll 4
     for (unsigned row = y; row < blocks; row += kRows) sum += partial[static_cast<std::size_t>(row) * size + column];
   }
   tile[y][x] = sum;
