@@ -298,7 +298,7 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
                plan.config.data.train_samples == 0
                    ? ""
                    : fmt::format(", {} training samples",
-                                 thousands(static_cast<double>(plan.config.data.train_samples))));
+                                 thousands(plan.config.data.train_samples)));
   }
   if (trials.empty()) return print_stderr("no trials left to run; writing the reports of {} again\n", directory);
   std::set<std::uint64_t> seeds;

@@ -65,17 +65,7 @@ constexpr OtherName kOtherNames[] = {
     {"amp", "precision"},
     {"dtype", "precision"},
     {"adamw", "adam"},
-    // Strategies and their options.
-    {"ddp", "replicated"},
-    {"distributeddataparallel", "replicated"},
-    {"allreduce", "replicated"},
-    {"horovod", "replicated"},
-    {"mirrored", "replicated"},
-    {"mirroredstrategy", "replicated"},
-    {"hogwild", "async_sgd"},
-    {"downpour", "async_sgd"},
-    {"dgc", "top_k"},
-    {"baseline", "serial"},
+    // Options of strategies.
     {"k", "every"},
     {"tau", "every"},
     {"period", "every"},
@@ -86,8 +76,7 @@ struct Advice {
   std::string_view other, beside, text;
 };
 
-constexpr std::string_view kLoss = "leave it out: the loss is the cross-entropy", kActivation = "take relu or gelu",
-                           kSharded = "no strategy shards the weights of a network; the nearest is 'sharded_server'";
+constexpr std::string_view kLoss = "leave it out: the loss is the cross-entropy", kActivation = "take relu or gelu";
 
 constexpr Advice kAdvice[] = {
     {"softmax", "dense", "leave it out: the loss includes it"},
@@ -104,9 +93,6 @@ constexpr Advice kAdvice[] = {
     {"lossfunction", "epochs", kLoss},
     {"criterion", "epochs", kLoss},
     {"metrics", "epochs", "leave it out: loss and accuracy are always measured"},
-    {"fsdp", "sharded_server", kSharded},
-    {"zero", "sharded_server", kSharded},
-    {"deepspeed", "sharded_server", kSharded},
 };
 
 std::string comparable(std::string_view name) {

@@ -295,8 +295,8 @@ std::string read_text(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   const bool is_text = looks_like_text(path, stream);
   if (bytes > kMaxBytes)
-    refuse_file(path, fmt::format("has {} bytes; {}", thousands(static_cast<double>(bytes)),
-                                  is_text ? fmt::format("the limit is {}", thousands(static_cast<double>(kMaxBytes)))
+    refuse_file(path, fmt::format("has {} bytes; {}", thousands(bytes),
+                                  is_text ? fmt::format("the limit is {}", thousands(kMaxBytes))
                                           : "it is a binary file, not a config: give a text file in YAML"));
   std::string text(static_cast<std::size_t>(bytes), '\0');
   if (!stream || !stream.read(text.data(), static_cast<std::streamsize>(text.size()))) {

@@ -244,7 +244,7 @@ DataSummary describe(const DataConfig&, const DataPlaces&) { return {spec(), kTr
 
 Dataset load(const DataConfig&, const DataPlaces&, const DataLog& log) {
   Dataset set = draw_digits(kSeed, kTrainSamples, kTestSamples);
-  log(fmt::format("data.set: digits: {} built-in digits, {}", thousands(static_cast<double>(set.train.samples + set.test.samples)), set.origin));
+  log(fmt::format("data.set: digits: {} built-in digits, {}", thousands(set.train.samples + set.test.samples), set.origin));
   return set;
 }
 

@@ -114,7 +114,7 @@ Dataset load_or_fall_back(const DataConfig& config, const DataPlaces& places, co
     if (config.fallback == DataFallback::none) throw DataError(missing.what() + advice(config.set));
     log(missing.what());
     Dataset set = fallback_of(config, places, missing.what(), log);
-    log(fmt::format("data.fallback: {}: {} samples, {}", to_string(config.fallback), thousands(static_cast<double>(set.train.samples + set.test.samples)), set.origin));
+    log(fmt::format("data.fallback: {}: {} samples, {}", to_string(config.fallback), thousands(set.train.samples + set.test.samples), set.origin));
     return set;
   }
 }

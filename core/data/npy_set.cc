@@ -48,7 +48,7 @@ void check(const NpySplit& arrays) {
   }
   if (arrays.x.shape[0] != arrays.y.shape[0])
     throw DataError(fmt::format("{} holds {} samples, but {} holds {} targets: they do not belong together", arrays.x_path,
-                                thousands(static_cast<double>(arrays.x.shape[0])), arrays.y_path, thousands(static_cast<double>(arrays.y.shape[0]))));
+                                thousands(arrays.x.shape[0]), arrays.y_path, thousands(arrays.y.shape[0])));
   if (is_one_hot(arrays))
     throw DataError(fmt::format("{}: the labels are one-hot, of shape ({}), but labels are integers of shape ({}): save "
                                 "y.argmax(axis=1)", arrays.y_path, fmt::join(arrays.y.shape, ", "), arrays.y.shape[0]));
@@ -182,7 +182,7 @@ void expect_several_targets(const NpySplit& train) {
     if (train.y.integer(i) != train.y.integer(0)) return;
   if (train.y.count() > 1)
     throw DataError(fmt::format("{}: all {} targets are {}: with one class there is nothing to learn; check how they were saved", train.y_path,
-                                thousands(static_cast<double>(train.y.count())), train.y.integer(0)));
+                                thousands(train.y.count()), train.y.integer(0)));
 }
 
 std::size_t classes_of(const DataConfig& config, const NpySplit& train, const NpySplit* test) {

@@ -54,7 +54,7 @@ std::string unseen_classes_of(const NpySplit& train, std::size_t classes) {
   if (unseen == 0) return "";
   const auto first = std::find(is_seen.begin(), is_seen.end(), false) - is_seen.begin();
   return fmt::format("{}: {} of the {} classes {} no training sample ({}{}): number the labels from 0 without gaps, unless this is meant", train.y_path,
-                     thousands(static_cast<double>(unseen)), thousands(static_cast<double>(classes)), unseen == 1 ? "has" : "have",
+                     thousands(unseen), thousands(classes), unseen == 1 ? "has" : "have",
                      unseen == 1 ? "class " : "the first is class ", first);
 }
 

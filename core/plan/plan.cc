@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include "base/number_text.h"
 #include "base/text.h"
 #include "plan/backend_rows.h"
+#include "plan/batches.h"
 #include "plan/controls.h"
 #include "plan/host_rows.h"
 #include "plan/listed_devices.h"
@@ -27,8 +29,6 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kMostTrials = 10000;
-
-std::string count_text(std::size_t count) { return thousands(static_cast<double>(count)); }
 
 // A row of the comparison: a trial without its seed, and the index of its probe question.
 struct Row {
@@ -118,7 +118,7 @@ class Planner {
     for (const Version& version : versions_) {
       if (samples_of(version.config) == 0) {
         problem(place_of_data(version.config, "validation_samples"),
-                fmt::format("data.validation_samples holds back all {} training samples", count_text(plan_.data.train_samples)),
+                fmt::format("data.validation_samples holds back all {} training samples", thousands(plan_.data.train_samples)),
                 "make it smaller");
       }
     }
@@ -143,61 +143,26 @@ class Planner {
 
   Place whole_file() const { return {config_.path, 0, 0}; }
 
-  // A global batch that is larger than the data set trains as one of the set's size does, and is one row with it.
-  std::vector<std::size_t> batches_of(const Config& version) {
-    if (version.scaling.mode == ScalingMode::weak) return version.scaling.batch;
-    const std::size_t samples = samples_of(version);
-    std::vector<std::size_t> batches;
-    for (const std::size_t batch : version.scaling.batch) {
-      if (batch > samples)
-        warn_once(fmt::format("batch {} is more than the {} training samples: its rows are those of batch {}", batch, count_text(samples), samples));
-      if (std::find(batches.begin(), batches.end(), std::min(batch, samples)) == batches.end())
-        batches.push_back(std::min(batch, samples));
-    }
-    return batches;
-  }
-
-  // Weak scaling: whether an earlier batch per device also holds the whole data set on so many devices, so that this row would
-  // repeat its training. With a batch rule the learning rates differ.
-  bool repeats_smaller_batch(const Config& version, std::size_t batch, std::size_t devices) {
-    if (version.scaling.mode != ScalingMode::weak || version.schedule.batch_rule != BatchRule::none) return false;
-    const std::size_t samples = samples_of(version);
-    const auto holds_all = [&](std::size_t one) { return one * devices >= samples; };
-    const auto end = std::find(version.scaling.batch.begin(), version.scaling.batch.end(), batch);
-    const auto earlier = std::find_if(version.scaling.batch.begin(), end, holds_all);
-    if (!holds_all(batch) || earlier == end) return false;
-    warn_once(fmt::format("on {} devices, batches {} and {} per device both hold all {} training samples: they are one row", devices,
-                          *earlier, batch, count_text(samples)));
-    return true;
-  }
-
-  void warn_of_large_batch(const Config& version, std::size_t batch, std::size_t devices) {
-    const std::size_t samples = samples_of(version);
-    if (version.scaling.mode != ScalingMode::weak || batch * devices <= samples) return;
-    warn_once(fmt::format("on {} devices, batch {} per device is more than the {} training samples: each step has {}, whatever its row is named{}", devices,
-                          batch, count_text(samples), count_text(samples),
-                          version.schedule.batch_rule == BatchRule::none ? "" : fmt::format(", and the learning rate is that of batch {}", batch * devices)));
-  }
-
   // Every combination, plus one rank for each: a strategy for one rank runs even if no one-device entry is listed.
   void list_candidates() {
     std::size_t rows = 0;
+    const std::function<void(std::string)> warn = [this](std::string text) { warn_once(std::move(text)); };
     for (std::size_t version = 0; version < versions_.size(); ++version) {
       const Config& config = versions_[version].config;
       const ScalingConfig& scaling = config.scaling;
       const std::vector<ListedDevices> devices = listed_devices(scaling, plan_.platforms, plan_.hosts.names.size());
-      const std::vector<std::size_t> batches = batches_of(config);
+      const Batches all(config, samples_of(config), warn);
+      const std::vector<std::size_t> batches = all.of_rows();
       rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
-        problem(whole_file(), fmt::format("this experiment has more than {} trials", count_text(kMostTrials)),
+        problem(whole_file(), fmt::format("this experiment has more than {} trials", thousands(kMostTrials)),
                 "use fewer networks, devices, batches, variants or seeds");
         throw_problems(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
         for (const std::size_t batch : batches) {
           for (const ListedDevices& some : devices) {
-            warn_of_large_batch(config, batch, some.count);
-            if (!repeats_smaller_batch(config, batch, some.count))
+            if (!all.repeats(batch, some.count))
               add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
           }
           for (const ListedDevices& single : single_devices(devices, plan_.platforms))

@@ -92,7 +92,7 @@ std::string missing_data_warning(const Plan& plan) {
 
 std::string data_line(const Plan& plan) {
   const DataConfig& data = plan.config.data;
-  const auto count = [](std::size_t samples) { return thousands(static_cast<double>(samples)); };
+  const auto count = [](std::size_t samples) { return thousands(samples); };
   const std::size_t test = data.test_samples > 0 ? std::min(data.test_samples, plan.data.test_samples) : plan.data.test_samples;
   return fmt::format("data: {}, {}, {} training and {} samples", origin_of(plan), form_text(plan.data.spec),
                      count(training_samples(data, plan.data.train_samples)),

@@ -1,6 +1,9 @@
 #include "plan/strategy_rows.h"
 
 #include <algorithm>
+#include <cctype>
+#include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -8,6 +11,29 @@
 #include "plan/trial.h"
 
 namespace mgcompare {
+namespace {
+
+// Letters and digits in lower case.
+std::string comparable(std::string_view text) {
+  std::string kept;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) kept += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return kept;
+}
+
+// The strategy, or else the backend, whose description has the name as a word: what other programs call it.
+std::string described_as(const std::string& name, const std::vector<PluginSummary>& plugins) {
+  const PluginSummary* found = nullptr;
+  for (const PluginSummary& plugin : plugins) {
+    if (!plugin.problem.empty() || (found != nullptr && !is_backend(found->file))) continue;
+    std::istringstream words(plugin.description);
+    for (std::string word; words >> word;)
+      if (comparable(word) == comparable(name) && (found == nullptr || !is_backend(plugin.file))) found = &plugin;
+  }
+  return found == nullptr ? "" : fmt::format("did you mean '{}' ({})?", found->name, found->description);
+}
+
+}  // namespace
 
 std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std::vector<PluginSummary>& plugins) {
   std::vector<std::string> names;
@@ -18,10 +44,13 @@ std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std:
     if (plugin.problem.empty()) return std::nullopt;
     refused = &plugin;
   }
+  std::string hint;
+  if (refused == nullptr) hint = described_as(strategy.name, plugins);
+  if (refused == nullptr && hint.empty()) hint = did_you_mean(strategy.name, names);
   return Problem{strategy.place,
                  refused != nullptr ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
                                     : fmt::format("there is no strategy '{}'", strategy.name),
-                 refused != nullptr ? "" : did_you_mean(strategy.name, names),
+                 hint,
                  fmt::format("strategies found: {}; `mgcompare plugins` lists the directories that were searched, to which `plugins:` of the "
                              "config adds", names.empty() ? "none" : listed(names)),
                  strategy.name.size(), refused != nullptr};

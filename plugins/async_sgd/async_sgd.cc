@@ -337,4 +337,4 @@ class AsyncSgd : public Strategy {
 }  // namespace async_sgd
 
 using async_sgd::AsyncSgd;
-MGCOMPARE_STRATEGY(AsyncSgd, "async_sgd", "parameter server on the host or a device, ranks run freely, staleness-aware rates")
+MGCOMPARE_STRATEGY(AsyncSgd, "async_sgd", "parameter server on the host or a device, ranks run freely, staleness-aware rates (Downpour, Hogwild)")

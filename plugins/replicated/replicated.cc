@@ -135,4 +135,4 @@ class Replicated : public Strategy {
 
 }  // namespace
 
-MGCOMPARE_STRATEGY(Replicated, "replicated", "every rank sums all gradients, then updates its own copy")
+MGCOMPARE_STRATEGY(Replicated, "replicated", "every rank sums all gradients, then updates its own copy (DDP, Horovod, MirroredStrategy)")

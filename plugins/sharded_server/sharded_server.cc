@@ -84,4 +84,4 @@ class ShardedServer : public Strategy {
 
 }  // namespace
 
-MGCOMPARE_STRATEGY(ShardedServer, "sharded_server", "each device owns some parameters: push gradients to it, pull the update")
+MGCOMPARE_STRATEGY(ShardedServer, "sharded_server", "each device owns some parameters: push gradients to it, pull the update (nearest to ZeRO and FSDP)")

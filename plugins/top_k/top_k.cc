@@ -105,4 +105,4 @@ class TopK : public Strategy {
 
 }  // namespace
 
-MGCOMPARE_STRATEGY(TopK, "top_k", "the largest elements of the gradient with momentum correction (deep gradient compression)")
+MGCOMPARE_STRATEGY(TopK, "top_k", "the largest elements of the gradient with momentum correction (deep gradient compression, DGC)")

@@ -4,6 +4,7 @@
 
 #include "config/lone_seed.h"
 #include "config/partial_config.h"
+#include "plan/strategy_rows.h"
 #include "tests/config/workspace.h"
 
 namespace mgcompare {
@@ -61,14 +62,27 @@ TEST_F(Hints, KeysOfOtherFrameworks) {
   for (const auto& [yaml, hint] : all) EXPECT_THAT(complaint(kGood + yaml + "\n"), HasSubstr("^ " + hint)) << yaml;
 }
 
+// Descriptions of plugins have the names that other frameworks use.
 TEST_F(Hints, StrategiesOfOtherFrameworks) {
-  const std::vector<std::string> strategies = {"serial", "replicated", "sharded_server", "local_sgd", "power_sgd"};
-  EXPECT_EQ(did_you_mean("ddp", strategies), "did you mean 'replicated'?");
-  EXPECT_EQ(did_you_mean("Horovod", strategies), "did you mean 'replicated'?");
-  EXPECT_EQ(did_you_mean("LocalSGD", strategies), "did you mean 'local_sgd'?");
-  EXPECT_THAT(did_you_mean("fsdp", strategies), HasSubstr("the nearest is 'sharded_server'"));
+  const auto plugin = [](const char* name, const char* description, const char* file) {
+    PluginSummary made;
+    made.name = name, made.description = description, made.file = file;
+    return made;
+  };
+  const std::vector<PluginSummary> plugins = {plugin("framework", "modes of one: DDP, eager", "framework/backend.json"),
+                                              plugin("sums", "every rank sums all gradients (DDP, All-Reduce)", "strategy_sums.so"),
+                                              plugin("local_sgd", "local steps", "strategy_local_sgd.so")};
+  const auto hint = [&](const char* name) {
+    StrategyConfig strategy;
+    strategy.name = name;
+    return plugin_problem(strategy, plugins)->hint;
+  };
+  EXPECT_EQ(hint("ddp"), "did you mean 'sums' (every rank sums all gradients (DDP, All-Reduce))?");
+  EXPECT_THAT(hint("allreduce"), HasSubstr("did you mean 'sums'"));
+  EXPECT_THAT(hint("eager"), HasSubstr("did you mean 'framework'"));
+  EXPECT_EQ(hint("LocalSGD"), "did you mean 'local_sgd'?");
+  EXPECT_EQ(hint("fsdp"), "");
   EXPECT_EQ(did_you_mean("k", {"every", "momentum"}), "did you mean 'every'?");
-  EXPECT_EQ(did_you_mean("ddp", {"serial"}), "");
 }
 
 TEST_F(Hints, InputsBelongBesideTheirLayer) {
