@@ -30,7 +30,7 @@ std::string described_as(const std::string& name, const std::vector<PluginSummar
     for (std::string word; words >> word;)
       if (comparable(word) == comparable(name) && (found == nullptr || !is_backend(plugin.file))) found = &plugin;
   }
-  return found == nullptr ? "" : fmt::format("did you mean '{}' ({})?", found->name, found->description);
+  return found == nullptr ? "" : fmt::format("did you mean '{}', \"{}\"?", found->name, found->description);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST_F(Hints, StrategiesOfOtherFrameworks) {
     strategy.name = name;
     return plugin_problem(strategy, plugins)->hint;
   };
-  EXPECT_EQ(hint("ddp"), "did you mean 'sums' (every rank sums all gradients (DDP, All-Reduce))?");
+  EXPECT_EQ(hint("ddp"), "did you mean 'sums', \"every rank sums all gradients (DDP, All-Reduce)\"?");
   EXPECT_THAT(hint("allreduce"), HasSubstr("did you mean 'sums'"));
   EXPECT_THAT(hint("eager"), HasSubstr("did you mean 'framework'"));
   EXPECT_EQ(hint("LocalSGD"), "did you mean 'local_sgd'?");
