@@ -79,7 +79,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
   const std::string target = target_text(comparison.target_accuracy);
   const Cell* best = best_on_several(comparison);
   if (best == nullptr) {
-    if (comparison.done == 0) return {};
+    if (!comparison.has_results()) return {};
     const bool is_of_others = is_answer_of_others(comparison);
     const bool tried = std::any_of(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t index) {
       const Cell& cell = comparison.cells[index];

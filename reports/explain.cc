@@ -182,7 +182,7 @@ void explain_waiting(const Comparison& comparison, std::vector<Reason>& all) {
   });
   add(all, comparison, in_turn, "E9", "Ranks that wait for each other in turn",
       [](const Cell& cell) {
-        return fmt::format("{}: {} of the step is waiting, but all ranks compute equally long, and wait equally long: none is a straggler. In some steps one rank is "
+        return fmt::format("{}: {} of the step is waiting, but all ranks compute for about the same time, and wait for about the same time: none is a straggler. In some steps one rank is "
                            "late and in others another, or all are woken up late.",
                            title_of(cell), percent_text(share(cell, &Breakdown::waiting)));
       },

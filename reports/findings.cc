@@ -119,7 +119,7 @@ constexpr double kWorthNaming = 0.005;  // of a step
 std::string losses_text(const Cell& cell) {
   const Breakdown& parts = cell.breakdown;
   std::vector<std::pair<double, std::string>> losses = {{parts.exchange / parts.step, "exchange"},
-                                                        {parts.waiting / parts.step, waits_in_turn(cell) ? "ranks that wait for each other in turn" : "waiting for other ranks"},
+                                                        {parts.waiting / parts.step, waits_in_turn(cell) ? "waiting for each other in turn" : "waiting for other ranks"},
                                                         {parts.host / parts.step, "the host outside of steps"},
                                                         {parts.strategy / parts.step, "the strategy's own work"}};
   double rest = 1 - cell.efficiency.median;
@@ -204,8 +204,8 @@ std::string nothing_done_text(const Comparison& comparison) {
       has_others |= row->result.status != TrialStatus::diverged;
       if (row->config) rates.insert(row->config->optimizer.learning_rate);
     }
-  if (has_others || rates.empty()) return "No trial was completed: there is nothing to compare";
-  return fmt::format("No trial was completed, because the weights of all diverged: lower `optimizer.learning_rate`, which is {}{}, and if the samples "
+  if (has_others || rates.empty() || comparison.finished < comparison.trials) return "No trial was completed: there is nothing to compare";
+  return fmt::format("No trial was completed, because all diverged: lower `optimizer.learning_rate`, which is {}{}, and if the samples "
                      "are far from about -1 to 1, scale them with `data.scale`", rates.size() > 1 ? "up to " : "", number_text(*rates.rbegin()));
 }
 
@@ -215,7 +215,7 @@ std::vector<Finding> ranking_findings(const Comparison& comparison) {
     const bool any = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) {
       return !cell.done.empty() && !cell.many_models && !cell.is_ceiling;
     });
-    all.push_back({comparison.done == 0 ? nothing_done_text(comparison)
+    all.push_back({!comparison.has_results() ? nothing_done_text(comparison)
                    : any                ? "No row can be ranked: each has a mark that excludes it"
                                         : "No strategy that trains one model was completed"});
     return all;

@@ -73,7 +73,7 @@ bool Overview::has_networks() const {
 bool Overview::has_runs() const { return runs().size() > 1; }
 
 bool Overview::has_results() const {
-  return std::any_of(parts.begin(), parts.end(), [](const Comparison& part) { return part.done > 0; });
+  return std::any_of(parts.begin(), parts.end(), [](const Comparison& part) { return part.has_results(); });
 }
 
 std::vector<const Comparison*> Overview::runs() const {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace mgcompare {
 namespace {
 
@@ -29,15 +31,21 @@ std::map<std::string, std::string> library_variables() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    if (is_read_by_libraries(name)) found.emplace(name, text.substr(std::min(text.size(), name.size() + 1)));
+    if (is_read_by_libraries(name)) found.emplace(name, plain(text.substr(std::min(text.size(), name.size() + 1))));
   }
   return found;
 }
 
+bool is_of_one_host(std::string_view name) {
+  static const std::set<std::string_view> kNamesOfHosts = {"NCCL_HOSTID", "CUDA_VISIBLE_DEVICES", "LD_PRELOAD"};
+  static constexpr std::string_view kPlaces[] = {"_HOME", "_PATH", "_ROOT", "_DIR", "_VERSION"};
+  return kNamesOfHosts.contains(name) || std::any_of(std::begin(kPlaces), std::end(kPlaces), [&](std::string_view end) { return name.ends_with(end); });
+}
+
 bool changes_results(std::string_view name) {
-  static const std::set<std::string_view> kNothing = {"CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS",
-                                                      "OMP_DISPLAY_ENV", "KMP_SETTINGS"};
-  return !kNothing.contains(name) && !name.ends_with("_VERBOSE") && !name.starts_with("CUDA_CACHE_") && !name.starts_with("CUDNN_LOG");
+  static const std::set<std::string_view> kNothing = {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS", "OMP_DISPLAY_ENV", "KMP_SETTINGS"};
+  const bool names_a_place = is_of_one_host(name) && name != "LD_PRELOAD";
+  return !names_a_place && !kNothing.contains(name) && !name.ends_with("_VERBOSE") && !name.starts_with("CUDA_CACHE_") && !name.starts_with("CUDNN_LOG");
 }
 
 std::string different_variable(const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other,

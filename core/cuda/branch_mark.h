@@ -3,6 +3,8 @@
 // A point of a device's branch for which the compute stream can wait without waiting for what the branch does later: the weights
 // of a layer, which are converted there while earlier layers compute.
 
+#include <utility>
+
 #include "cuda/device.h"
 
 namespace mgcompare::cuda {
@@ -22,9 +24,9 @@ class BranchMark {
     set_ = bytes >= kWorthWaiting || !device_.move_mark();
     if (set_) device_.mark_branch(event_);
   }
-  // Lets the compute stream wait for the point.
-  void join() const {
-    if (set_) device_.join_branch(event_);
+  // Lets the compute stream wait for the point that was set since the last join, if one was.
+  void join() {
+    if (std::exchange(set_, false)) device_.join_branch(event_);
   }
 
  private:

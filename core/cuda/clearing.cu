@@ -80,7 +80,7 @@ void clear_by_kernels(cudaGraph_t graph) {
     if (type != cudaGraphNodeTypeMemset) continue;
     cudaMemsetParams memset{};
     check(cudaGraphMemsetNodeGetParams(node, &memset), kWhat);
-    if (memset.height != 1) continue;
+    if (memset.height != 1 || memset.width == 0) continue;
     memset = widened(memset);
     const std::vector<cudaGraphNode_t> before = neighbours(node, Side::before);
     const cudaGraphNode_t kernel = memset.elementSize == 4   ? add_fill<std::uint32_t>(graph, before, memset)

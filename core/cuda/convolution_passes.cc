@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/device_lost.h"
 #include "cuda/algorithm_choice.h"
 #include "mgcompare/error.h"
 
@@ -35,8 +36,8 @@ cudaStream_t ConvolutionPasses::run(ConvolutionPass pass, std::size_t samples, c
 }
 
 void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors) {
-  const auto [found, is_new] = algorithms_.try_emplace(step);
-  if (is_new) found->second = choose(step, tensors);
+  auto found = algorithms_.find(step);
+  if (found == algorithms_.end()) found = algorithms_.emplace(step, choose(step, tensors)).first;
   if (const Algorithm& algorithm = found->second; algorithm.plan != nullptr) {
     const Queue queue = queue_of(step.pass);  // only now: measuring joins the branch
     algorithm.plan->run(queue.cudnn, before(algorithm, step.pass, tensors, queue.stream), queue.workspace);
@@ -102,13 +103,20 @@ ConvolutionPasses::Algorithm ConvolutionPasses::measure(const ConvolutionProblem
     else place->second = {of_pairs->plan(index - single, kWorkspaceBytes), pairs};
     return place->second;
   };
-  const std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + ' ' + problem.text() + (pairs ? "-or-pairs" : "");
+  // "2": since clears of memory are kernels, which changed the times.
+  const std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + " 2 " + problem.text() + (pairs ? "-or-pairs" : "");
   const std::size_t best = fastest_algorithm(queue.stream, key, count, [&](std::size_t index) {
     const Algorithm& tried = algorithm(index);
     if (tried.plan == nullptr) return false;
-    const bool ran = tried.plan->try_run(queue.cudnn, before(tried, problem.pass, tensors, queue.stream), queue.workspace);
-    after(tried, problem.pass, tensors, queue.stream);
-    return ran;
+    try {
+      const bool ran = tried.plan->try_run(queue.cudnn, before(tried, problem.pass, tensors, queue.stream), queue.workspace);
+      if (ran) after(tried, problem.pass, tensors, queue.stream);
+      return ran;
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error&) {
+      return false;                 // a kernel cannot be queued if the plan has ended the recording
+    }
   });
   if (best == count) return {};
   return std::move(algorithm(best));

@@ -142,7 +142,7 @@ std::optional<Fraction> first_fraction(const std::uint8_t* bytes, std::size_t si
     refuse(path, fmt::format("networks are trained on classes only, so targets are integers, counted from 0, but value {} of {} is {}: save the "
                              "class of each sample, for instance np.digitize(y, bounds)", fraction->index, shape, fraction->value));
   const bool has_columns = header.shape.size() == 2 && header.shape[1] > 1;
-  refuse(path, fmt::format("labels are integers, counted from 0, but its values are of type '{}' and shape {}: {}", descr, shape,
+  refuse(path, fmt::format("labels are uint8, int32 or int64, counted from 0, but its values are of type '{}' and shape {}: {}", descr, shape,
                            has_columns ? "save integers of shape (samples): if they are one-hot, y.argmax(axis=1)" : "save y.astype('int64')"));
 }
 

@@ -186,8 +186,8 @@ void expect_several_targets(const NpySplit& train) {
 }
 
 std::size_t classes_of(const DataConfig& config, const NpySplit& train, const NpySplit* test) {
-  expect_several_targets(train);
   if (config.classes > 0) return config.classes;
+  expect_several_targets(train);
   const LargestTarget largest = largest_target(train);
   if (test == nullptr) return largest.value + 1;
   if (const LargestTarget other = largest_target(*test); other.value > largest.value)

@@ -24,8 +24,8 @@ bool Batches::repeats(std::size_t batch, std::size_t devices) const {
   if (!is_weak() || !holds_all(batch)) return false;
   const bool has_rule = config_.schedule.batch_rule != BatchRule::none;
   if (batch * devices > samples_)
-    warn_(fmt::format("on {} device{}, batch {} per device is more than the {} training samples: each step has {}, whatever its row is named{}", devices,
-                      devices == 1 ? "" : "s", batch, thousands(samples_), thousands(samples_),
+    warn_(fmt::format("on {} device{}, batch {} per device, {} in all, is more than the {} training samples: each step has {}, whatever its row is named{}", devices,
+                      devices == 1 ? "" : "s", batch, batch * devices, thousands(samples_), thousands(samples_),
                       has_rule ? fmt::format(", and the learning rate is that of batch {}", batch * devices) : ""));
   const auto end = std::find(config_.scaling.batch.begin(), config_.scaling.batch.end(), batch);
   const auto earlier = std::find_if(config_.scaling.batch.begin(), end, holds_all);

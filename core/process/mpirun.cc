@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -65,10 +64,9 @@ std::vector<std::string> words_of(HostLauncher launcher, const std::vector<std::
     const std::string_view name = text.substr(0, text.find('='));
     if (name.starts_with("MGCOMPARE_")) words.insert(words.end(), {"-x", std::string(name)});
   }
-  // Not those that name something of one host. A difference that remains is refused when the hosts are compared.
-  static const std::set<std::string_view> kOfOneHost = {"NCCL_HOSTID", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "LD_PRELOAD"};
+  // A difference that remains is refused when the hosts are compared.
   for (const auto& [name, value] : library_variables())
-    if (!kOfOneHost.contains(name)) words.insert(words.end(), {"-x", name});
+    if (!is_of_one_host(name)) words.insert(words.end(), {"-x", name});
   words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;

@@ -48,10 +48,14 @@ std::string on_one_line(std::string text) {
 // Throws BadResults unless the file is an intact database of this program in a known version. The schema comes first: in a
 // file with views or expressions anything else may take for ever.
 void check(const std::string& path, const Database& database) {
-  if (const std::string problem = schema_problem(database); !problem.empty()) refuse(path, problem);
+  const auto leave = [&](const auto& refusal) {
+    database.abandon();             // else closing it would apply its log, which may be that of another file
+    refusal();
+  };
+  if (const std::string problem = schema_problem(database); !problem.empty()) leave([&] { refuse(path, problem); });
   const std::string health = database.text("PRAGMA quick_check(1)");
-  if (health.find("unable to get the page") != std::string::npos) throw_unreadable(path, health);
-  if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
+  if (health.find("unable to get the page") != std::string::npos) leave([&] { throw_unreadable(path, health); });
+  if (health != "ok") leave([&] { refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health)); });
 }
 
 // Each commit names its session in the log. In a file to which the log of another run was applied, the table of sessions, which is in
@@ -61,10 +65,10 @@ void check_log(const std::string& path, const Database& database) {
   std::string last;
   database.query("SELECT value FROM run WHERE key = ?", {kLastCommit}, [&](const Columns& row) { last = row.text(0); });
   if (last.empty()) return;  // not written by older versions
-  std::int64_t known = 0;
-  database.query("SELECT count(*) FROM session WHERE token = ?", {last.substr(0, last.find(' '))},
-                 [&](const Columns& row) { known = row.integer(0); });
-  if (known > 0) return;
+  const std::string session = last.substr(0, last.find(' '));
+  bool is_known = false;
+  database.query("SELECT token FROM session", {}, [&](const Columns& row) { is_known |= sha256(row.text(0)) == session; });
+  if (is_known) return;
   database.abandon();
   refuse(path, fmt::format("its log, {}-wal, is that of another run; move the log away to read the file without it, or restore both files", kResultsFile));
 }

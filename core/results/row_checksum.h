@@ -16,7 +16,8 @@ namespace mgcompare {
 
 // Key of the table `run`: random text, written before the first trial.
 inline constexpr char kRunIdentity[] = "identity";
-// Another key: the token of the session that wrote last, and the number of its commits. No checksum covers it.
+// Another key: SHA-256 of the token of the session that wrote last, and the number of its commits. The token itself is in the table of
+// sessions only, where WrittenFile looks for it. No checksum covers this key.
 inline constexpr char kLastCommit[] = "last_commit";
 
 // Whether the rows of a trial are as they were written. False for a trial that the file does not have.

@@ -128,7 +128,7 @@ void WritingSession::record_session() {
   gethostname(host.data(), host.size() - 1);
   database_->run("INSERT INTO session (pid, host, started, token) VALUES (?, ?, ?, ?)",
                  {std::int64_t{getpid()}, std::string(host.data()), utc_now(), token_});
-  database_->run("UPDATE run SET value = ? WHERE key = ?", {fmt::format("{} 0", token_), kLastCommit});
+  database_->run("UPDATE run SET value = ? WHERE key = ?", {fmt::format("{} 0", sha256(token_)), kLastCommit});
   // A killed run may have left the log on.
   database_->script("PRAGMA wal_checkpoint(TRUNCATE)");
   database_->script(fmt::format("PRAGMA journal_mode = {}", on_network(directory_) ? "DELETE" : "WAL"));
@@ -168,7 +168,7 @@ void WritingSession::commit(const std::function<void()>& work) {
     database_->commit([&] {
       work();
       database_->run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                     {kLastCommit, fmt::format("{} {}", token_, ++commits_)});
+                     {kLastCommit, fmt::format("{} {}", sha256(token_), ++commits_)});
     });
   }, true);
   check_in_place();

@@ -16,6 +16,12 @@ bool reads_tokens(const ModelConfig& model) {
                      [](const LayerConfig& layer) { return layer.type == LayerType::embedding || layer.type == LayerType::one_hot; });
 }
 
+// Whether the first layer that computes normalises its input, of any range.
+bool normalises_first(const ModelConfig& model) {
+  const auto first = std::find_if(model.layers.begin(), model.layers.end(), [](const LayerConfig& layer) { return layer.type != LayerType::flatten; });
+  return first != model.layers.end() && (first->type == LayerType::batch_norm || first->type == LayerType::layer_norm);
+}
+
 }  // namespace
 
 std::vector<std::string> data_remarks(const Config& config, const DataSummary& data) {
@@ -28,7 +34,7 @@ std::vector<std::string> data_remarks(const Config& config, const DataSummary& d
   SampleSpec numbers = data.spec;
   numbers.tokens = 0;
   for (const Version& version : versions_of(config)) {
-    if (reads_tokens(version.config.model)) continue;
+    if (reads_tokens(version.config.model) || normalises_first(version.config.model)) continue;
     const std::string warning = input_range_warning(version.config.data.prepare, numbers, glance.channels);
     add(warning.empty() || version.variant.empty() ? warning : fmt::format("variant {}: {}", version.variant, warning));
   }

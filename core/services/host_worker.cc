@@ -200,12 +200,12 @@ class FirstHost {
         throw Error(fmt::format("host {} has another build of mgcompare; install the build of this machine there", name));
       const auto variables = [](const nlohmann::json& host) {
         auto all = host.at("variables").get<std::map<std::string, std::string>>();
-        all.erase("NCCL_HOSTID");   // names one host
+        std::erase_if(all, [](const auto& variable) { return is_of_one_host(variable.first); });
         return all;
       };
       if (const std::string differs = different_variable(variables(others[i]), variables(own), "on this machine"); !differs.empty())
-        throw Error(fmt::format("host {} has {}: libraries read this variable, and would compute otherwise there; set it alike, for instance in the "
-                                "start file of the shell on {}", name, differs, name));
+        throw Error(fmt::format("host {} has {}: libraries read this variable, and may compute differently there; set it to the same value, for instance in "
+                                "the start file of the shell on {}", name, differs, name));
       for (const auto& [kind, count] : body.at("devices").items()) {
         const auto has = others[i].at("devices").value(kind, std::size_t{0}), needs = count.get<std::size_t>();
         const std::string problem = others[i].at("problems").value(kind, std::string());

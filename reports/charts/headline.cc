@@ -141,7 +141,7 @@ std::string bytes_headline(const Comparison& comparison) {
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names.size() <= kNamed ? listed(names) : fmt::format("{} strategies", names.size());
   };
-  if (senders(least) == senders(most)) return fmt::format("{} at most, by {}", bytes_text(most), senders(most));
+  if (bytes_text(least) == bytes_text(most)) return fmt::format("{} at most, by {}", bytes_text(most), senders(most));
   return fmt::format("from {} by {} to {} by {}", bytes_text(least), senders(least), bytes_text(most), senders(most));
 }
 

@@ -178,7 +178,7 @@ TEST(Explain, RanksThatWaitInTurnHaveNoStraggler) {
   row.result.ranks[1].waiting -= 0.01;
   EXPECT_EQ(reason_of(maker.run, "E5").rule, "");
   EXPECT_THAT(reason_of(maker.run, "E9").evidence, AllOf(HasSubstr("32 % of the step is waiting"), HasSubstr("none is a straggler")));
-  EXPECT_THAT(why_not_text(compare_rows(maker.run)), HasSubstr("32 % of its time is ranks that wait for each other in turn"));
+  EXPECT_THAT(why_not_text(compare_rows(maker.run)), HasSubstr("32 % of its time is waiting for each other in turn"));
   row.result.ranks[1].compute += 1.5 * kSteps / 1e3;
   row.result.ranks[1].waiting -= 1.5 * kSteps / 1e3;
   EXPECT_EQ(reason_of(maker.run, "E9").rule, "") << "rank 1 is slower";

@@ -299,7 +299,7 @@ TEST(Summary, AsksForFinerEvaluationOfRowsAboveTheTargetAtOnce) {
   EXPECT_THAT(closing_summary(maker.run, {}), Not(HasSubstr("evaluate")));
   row.result.epochs.front().accuracy = 0.975;
   EXPECT_THAT(closing_summary(maker.run, {}),
-              HasSubstr("\nAbove 97 % already at the first evaluation: together on 2 CPU cores, batch 128. Its time to 97 % is that of a whole epoch: `evaluate: 0.25` finds it more exactly\n"));
+              HasSubstr("\nAbove 97 % already at the first evaluation: together on 2 CPU cores, batch 128. Its time to 97 % is that of a whole epoch: `evaluate: 0.25` finds it more precisely\n"));
   row.result.traits["pace"] = "free";
   EXPECT_THAT(closing_summary(maker.run, {}), Not(HasSubstr("evaluate")));
 }
@@ -360,7 +360,7 @@ TEST(Summary, OfARunThatHasHardlyBegun) {
 TEST(Summary, OfARunWhoseTrialsAllDivergedSaysWhatHelps) {
   RunMaker maker;
   maker.failed("together", 2, 1, "diverged", "step 9, loss infinite");
-  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(StartsWith("No trial was completed, because the weights of all diverged: lower"),
+  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(StartsWith("No trial was completed, because all diverged: lower"),
                                                     HasSubstr("`optimizer.learning_rate`, which is 0.05"), HasSubstr("`data.scale`")));
   maker.failed("together", 4, 1, "failed", "other");
   EXPECT_THAT(closing_summary(maker.run, {}), StartsWith("No trial was completed: there is nothing to compare"));
