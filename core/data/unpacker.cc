@@ -56,7 +56,7 @@ Unpacker::~Unpacker() {
   close(descriptor_);
 }
 
-std::size_t Unpacker::read_packed(std::uint8_t* into, std::size_t bytes) const {
+std::size_t Unpacker::read_file(std::uint8_t* into, std::size_t bytes) const {
   std::size_t count = 0;
   while (count < bytes) {
     const ssize_t got = ::read(descriptor_, into + count, std::min(bytes - count, kMaxRead));
@@ -70,7 +70,7 @@ std::size_t Unpacker::read_packed(std::uint8_t* into, std::size_t bytes) const {
 
 bool Unpacker::load() {
   if (stream_.avail_in > 0) return true;
-  const std::size_t got = read_packed(packed_bytes_.data(), packed_bytes_.size());
+  const std::size_t got = read_file(packed_bytes_.data(), packed_bytes_.size());
   stream_.next_in = packed_bytes_.data();
   stream_.avail_in = static_cast<unsigned>(got);
   loaded_ += got;
@@ -116,7 +116,7 @@ std::size_t Unpacker::unpack(std::uint8_t* into, std::size_t bytes) {
 }
 
 std::size_t Unpacker::read_plain(std::uint8_t* into, std::size_t bytes) {
-  const std::size_t count = read_packed(into, bytes);
+  const std::size_t count = read_file(into, bytes);
   offset_ += count;
   return count;
 }

@@ -43,10 +43,10 @@ class Unpacker {
   std::string sha256() { return hash_.digest(); }
 
  private:
-  // Both return how many bytes they gave; fewer than asked for only at the end of the file.
+  // They return how many bytes they gave; fewer than asked for only at the end. read_file() gives bytes as they are in the file.
   std::size_t read_plain(std::uint8_t* into, std::size_t bytes);
   std::size_t unpack(std::uint8_t* into, std::size_t bytes);
-  std::size_t read_packed(std::uint8_t* into, std::size_t bytes) const;
+  std::size_t read_file(std::uint8_t* into, std::size_t bytes) const;
   // Loads packed bytes if none are left. Returns false at the end of the file.
   bool load();
   // Begins the next member of the stream, if there is one.
