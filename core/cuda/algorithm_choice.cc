@@ -85,24 +85,33 @@ class Stopwatch {
   double seconds(const std::function<bool()>& run) {
     const double once = elapsed([&] { run(); });
     if (once > kLongSeconds) return once;
-    cudaGraph_t graph = nullptr;
+    Recording recording;
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), kWhat);
     bool works = true;
     for (int k = 0; k < kRuns && works; ++k) works = run();
-    works = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && works;
-    if (works) clear_by_kernels(graph);
-    cudaGraphExec_t recorded = nullptr;
-    works = works && cudaGraphInstantiate(&recorded, graph, 0) == cudaSuccess;
+    works = cudaStreamEndCapture(stream_, &recording.graph) == cudaSuccess && works;
+    if (works) clear_by_kernels(recording.graph);
+    works = works && cudaGraphInstantiate(&recording.runnable, recording.graph, 0) == cudaSuccess;
     double least = std::numeric_limits<double>::infinity();
     for (int round = 0; works && round < 4; ++round)
-      least = std::min(least, elapsed([&] { check(cudaGraphLaunch(recorded, stream_), kWhat); }) / kRuns);
-    if (recorded != nullptr) cudaGraphExecDestroy(recorded);
-    if (graph != nullptr) cudaGraphDestroy(graph);
-    cudaGetLastError();
+      least = std::min(least, elapsed([&] { check(cudaGraphLaunch(recording.runnable, stream_), kWhat); }) / kRuns);
     return least;
   }
 
  private:
+  struct Recording {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t runnable = nullptr;
+    Recording() = default;
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    ~Recording() {
+      if (runnable != nullptr) cudaGraphExecDestroy(runnable);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();
+    }
+  };
+
   template <class F> double elapsed(F work) {
     check(cudaEventRecord(begin_, stream_), kWhat);
     work();

@@ -34,6 +34,7 @@ class Convolution : public Layer {
   }
 
   bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
+  Activation offers() const override { return activation_; }
 
   void reserve(std::size_t samples) override {
     bias_->reserve(samples * output_.pixels());
@@ -70,13 +71,14 @@ class Convolution : public Layer {
   void backward(const Work& work) override {
     float* const weight_gradient = work.gradients + spec_.weights.begin;
     float* const bias_gradient = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
+    const Activation activation = output_.differentiated ? Activation::none : activation_;
     const bool all_at_once = few_channels_ && !pooled() && work.samples > 0;
     if (all_at_once) {
-      few_channels_->backward(activation_, input_.values(), output_.value, output_.gradient, weight_gradient,
+      few_channels_->backward(activation, input_.values(), output_.value, output_.gradient, weight_gradient,
                               bias_gradient != nullptr, work.samples);
       return;
     }
-    bias_->backward(activation_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
+    bias_->backward(activation, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
     if (work.samples == 0) {
       device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
       return;

@@ -1,5 +1,6 @@
 #include "cuda/dropout.h"
 
+#include "cuda/activation_math.h"
 #include "cuda/device.h"
 #include "cuda/merge.h"
 #include "cuda/pack.h"
@@ -55,20 +56,37 @@ __global__ void drop(Index threads, Order order, Seeds seeds, const std::uint32_
   }
 }
 
+// The derivative of relu and the dropout after it, from the output of both: a unit that was dropped is zero like one that relu cut off.
+struct ReluSlope {
+  float scale;
+  __device__ float operator()(float gradient, float y) const { return activation_gradient<Activation::relu>(y, gradient * scale); }
+};
+
 class Dropout : public Layer {
  public:
   Dropout(CudaDevice& device, const LayerSpec& spec, std::size_t index, Port& input, Tensor& output)
       : device_(device), rate_(spec.config.rate), index_(index), input_(input), output_(output) {}
 
   void forward(const Work& work) override { apply(work, input_.tensor->value, output_.value); }
+  // The mask is generated again, which is cheaper than storing it, unless the output tells it.
   void backward(const Work& work) override {
-    if (input_.tensor->needs_gradient) apply(work, output_.gradient, input_.gradient);
+    Tensor& input = *input_.tensor;
+    if (!input.needs_gradient) return;
+    input.differentiated = input.offered == Activation::relu && drops(work);
+    if (!input.differentiated) return apply(work, output_.gradient, input_.gradient);
+    with_element(output_.format.element, [&](auto type) {
+      using T = decltype(type);
+      map(device_.compute_stream(), output_.size(work.samples), ReluSlope{scale()}, static_cast<T*>(input_.gradient),
+          static_cast<const T*>(output_.gradient), static_cast<const T*>(output_.value));
+    });
   }
 
  private:
-  // The backward pass generates the mask again, which is cheaper than storing it.
+  bool drops(const Work& work) const { return work.training && rate_ > 0; }
+  float scale() const { return static_cast<float>(1 / (1 - rate_)); }
+
   void apply(const Work& work, const void* from, void* to) const {
-    if (!work.training || rate_ == 0) return copy_vector(device_, output_.format.element, to, from, output_.size(work.samples));
+    if (!drops(work)) return copy_vector(device_, output_.format.element, to, from, output_.size(work.samples));
     const Order order{static_cast<unsigned>(output_.channels), static_cast<unsigned>(output_.pixels()), output_.reordered()};
     const Seeds seeds{work.seed, work.epoch, index_, rate_};
     const std::size_t threads = work.samples * order.blocks() * (order.channels_last ? order.channels : 1);
@@ -77,7 +95,7 @@ class Dropout : public Layer {
       with_index(threads, [&](auto index) {
         using T = decltype(type);
         launch(device_.compute_stream(), blocks_for(threads), kThreads, 0, drop<decltype(index), T>, threads, order, seeds, work.order,
-               work.captured_step, static_cast<float>(1 / (1 - rate_)), static_cast<const T*>(from), static_cast<T*>(to));
+               work.captured_step, scale(), static_cast<const T*>(from), static_cast<T*>(to));
       });
     });
   }

@@ -8,7 +8,8 @@
 #include <numeric>
 #include <string>
 
-#include "cuda/launch.h"
+#include "cuda/pack.h"
+#include "cuda/transpose.h"
 #include "model/augmentation.h"
 #include "mgcompare/error.h"
 
@@ -43,20 +44,21 @@ struct StagedRows {
 };
 
 // Four pixels per thread if the sample size is a multiple of four, and the destination is aligned.
-template <class Rows>
-void scale_bytes(cudaStream_t stream, std::size_t features, float scale, std::size_t count, float* to, Rows rows) {
-  if (features % 4 == 0 && reinterpret_cast<std::uintptr_t>(to) % sizeof(float4) == 0) {
+template <class T, class Rows>
+void scale_bytes(cudaStream_t stream, std::size_t features, float scale, std::size_t count, T* to, Rows rows) {
+  if (features % 4 == 0 && reinterpret_cast<std::uintptr_t>(to) % sizeof(Pack<T, 4>) == 0) {
     const std::size_t words = features / 4;
     for_each_index(stream, count * words, [=] __device__(std::size_t i) {
       const std::size_t sample = i / words, word = i % words;
       const uchar4 four = reinterpret_cast<const uchar4*>(rows(sample))[word];
-      reinterpret_cast<float4*>(to)[i] = make_float4(static_cast<float>(four.x) * scale, static_cast<float>(four.y) * scale,
-                                                     static_cast<float>(four.z) * scale, static_cast<float>(four.w) * scale);
+      const float scaled[4] = {static_cast<float>(four.x) * scale, static_cast<float>(four.y) * scale,
+                               static_cast<float>(four.z) * scale, static_cast<float>(four.w) * scale};
+      store(to + 4 * i, scaled);
     });
     return;
   }
   for_each_index(stream, count * features, [=] __device__(std::size_t i) {
-    to[i] = static_cast<float>(rows(i / features)[i % features]) * scale;
+    to[i] = narrowed<T>(static_cast<float>(rows(i / features)[i % features]) * scale);
   });
 }
 
@@ -70,8 +72,8 @@ struct PreparedForm {
 };
 
 // One value per thread. `order` gives the index of the i-th sample in the data set.
-template <class Value, class Rows>
-void prepare_values(cudaStream_t stream, const PreparedForm& form, const Pass& pass, Permuted order, std::size_t count, float* to,
+template <class Value, class T, class Rows>
+void prepare_values(cudaStream_t stream, const PreparedForm& form, const Pass& pass, Permuted order, std::size_t count, T* to,
                     Rows rows) {
   const std::size_t plane = static_cast<std::size_t>(form.height) * form.width, features = plane * form.channels;
   const std::uint64_t seed = pass.seed, epoch = pass.epoch;
@@ -86,8 +88,8 @@ void prepare_values(cudaStream_t stream, const PreparedForm& form, const Pass& p
     }
     const auto* const values = reinterpret_cast<const Value*>(rows(sample));
     const float value = source < 0 ? 0.0f : static_cast<float>(values[channel * plane + static_cast<std::size_t>(source)]);
-    to[i] = form.mean == nullptr ? value * form.scale
-                                 : (value * form.scale - form.mean[channel]) * form.mean[form.channels + channel];
+    to[i] = narrowed<T>(form.mean == nullptr ? value * form.scale
+                                             : (value * form.scale - form.mean[channel]) * form.mean[form.channels + channel]);
   });
 }
 
@@ -219,8 +221,8 @@ const std::uint32_t* CudaFeed::order(std::size_t first, std::size_t count) const
   return order_.data() + first;
 }
 
-template <class Rows>
-void CudaFeed::prepare(const std::uint32_t* ids, std::size_t count, const Pass& pass, float* to, Rows rows) {
+template <class T, class Rows>
+void CudaFeed::prepare(const std::uint32_t* ids, std::size_t count, const Pass& pass, T* to, Rows rows) {
   const cudaStream_t stream = device_.compute_stream();
   const bool augments = preparation_.augments() && pass.training;
   if (element_ == ElementType::uint8 && preparation_.mean.empty() && !augments)
@@ -241,14 +243,19 @@ void CudaFeed::prepare(const std::uint32_t* ids, std::size_t count, const Pass& 
   }
 }
 
-void CudaFeed::gather(std::size_t first, std::size_t count, const Pass& pass, float* to) {
-  if (!pass.inputs.empty()) return device_.copy(to, pass.inputs.data(), count * features_ * sizeof(float));
+void CudaFeed::gather(std::size_t first, std::size_t count, const Pass& pass, Element element, void* to) {
+  if (!pass.inputs.empty())
+    return convert(device_.compute_stream(), count * features_, pass.inputs.data(), Element::fp32, to, element);
+  with_element(element, [&](auto type) { gather(first, count, pass, static_cast<decltype(type)*>(to)); });
+}
+
+template <class T> void CudaFeed::gather(std::size_t first, std::size_t count, const Pass& pass, T* to) {
   const std::uint32_t* const ids = order(first, count);
   if (on_host()) return gather_from_host(first, count, pass, to);
   prepare(ids, count, pass, to, StoredRows{bytes_.data(), sample_bytes_, {ids, device_.captured_step()}});
 }
 
-void CudaFeed::gather_from_host(std::size_t first, std::size_t count, const Pass& pass, float* to) {
+template <class T> void CudaFeed::gather_from_host(std::size_t first, std::size_t count, const Pass& pass, T* to) {
   const CapturedStep& captured = device_.captured_step();
   const std::uint32_t* const ids = order(first, count);
   const StoredRows stored{host_values_->data(), sample_bytes_, {ids, captured}};

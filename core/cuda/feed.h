@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cuda/device.h"
+#include "cuda/element.h"
 #include "data/dataset.h"
 #include "model/preparation.h"
 #include "model/network.h"
@@ -37,18 +38,21 @@ class CudaFeed : public Feed {
   const Shape& sample_shape() const override { return shape_; }
   // Throws Error if an index is not below samples(). The initial order is that of the data set.
   void set_order(Span<const std::uint32_t> order) override;
-  void read(std::size_t first, std::size_t count, const Pass& pass, Vec to) override { gather(first, count, pass, to.data()); }
+  void read(std::size_t first, std::size_t count, const Pass& pass, Vec to) override {
+    gather(first, count, pass, Element::fp32, to.data());
+  }
 
   // Sample indices from position `first` of the order, in device memory. Throws Error if fewer than `count` follow.
   const std::uint32_t* order(std::size_t first, std::size_t count) const;
-  // Writes the samples at these positions, prepared for the pass. A captured step adds its position offset and has its epoch.
-  void gather(std::size_t first, std::size_t count, const Pass& pass, float* to);
+  // Writes the samples at these positions, prepared for the pass, in this type. A captured step adds its position offset and has its epoch.
+  void gather(std::size_t first, std::size_t count, const Pass& pass, Element element, void* to);
   const std::uint32_t* targets() const { return targets_.data(); }
   std::uint32_t largest_target() const { return largest_target_; }
   bool on_host() const { return host_values_ != nullptr; }
 
  private:
-  void gather_from_host(std::size_t first, std::size_t count, const Pass& pass, float* to);
+  template <class T> void gather(std::size_t first, std::size_t count, const Pass& pass, T* to);
+  template <class T> void gather_from_host(std::size_t first, std::size_t count, const Pass& pass, T* to);
   // Plans the buffers and starts to fetch the next batch.
   void stage(std::size_t first, std::size_t count);
   // Whether the buffers hold `count` samples; allocates them if possible.
@@ -56,7 +60,7 @@ class CudaFeed : public Feed {
   // First position of the next batch, if the host issues batches at equal distances; negative: unknown.
   std::int64_t foreseen(std::size_t first);
   // Writes `count` samples whose indices begin at `ids`; `rows` gives the address of each.
-  template <class Rows> void prepare(const std::uint32_t* ids, std::size_t count, const Pass& pass, float* to, Rows rows);
+  template <class T, class Rows> void prepare(const std::uint32_t* ids, std::size_t count, const Pass& pass, T* to, Rows rows);
 
   CudaDevice& device_;
   Shape shape_;

@@ -33,6 +33,10 @@ struct Tensor {
   Format format;
   // The derivative, at this tensor's values, with which the network multiplies the gradient as it adds up those of several readers.
   Activation derivative = Activation::none;
+  // The activation by whose derivative the only reader may multiply the gradient in place of the layer, and whether it did so in this
+  // pass.
+  Activation offered = Activation::none;
+  bool differentiated = false;
   void* value = nullptr;
   void* gradient = nullptr;         // sum over all readers
 
@@ -87,6 +91,8 @@ class Layer {
   virtual bool passes_gradient(std::size_t /*input*/) const { return false; }
   // The activation for whose derivative backward() needs a pass of its own, unless the network multiplies by it (Tensor::derivative).
   virtual Activation derivative() const { return Activation::none; }
+  // The activation by whose derivative backward() multiplies, unless the output's only reader did so (Tensor::differentiated).
+  virtual Activation offers() const { return Activation::none; }
   // Whether backward() writes to the output's gradient.
   virtual bool overwrites_output_gradient() const { return false; }
 };

@@ -11,20 +11,22 @@ namespace {
 constexpr unsigned kWarps = 4, kBlock = kWarps * 32;
 constexpr unsigned kAtOnce = 4;           // inputs or samples per thread whose loads are in flight together
 
-// One block per sample; its threads split the inputs. kOutputs is the number of outputs, rounded up.
-template <Activation A, unsigned kOutputs, class T>
+// kTeam warps per sample, whose threads split the inputs. kOutputs is the number of outputs, rounded up.
+template <Activation A, unsigned kOutputs, unsigned kTeam, class T>
 __global__ void __launch_bounds__(kBlock)
-    multiply_rows(const T* in, const float* weights, const float* bias, float* out, unsigned inputs, unsigned outputs) {
+    multiply_rows(const T* in, const float* weights, const float* bias, float* out, unsigned samples, unsigned inputs, unsigned outputs) {
+  constexpr unsigned kTeams = kWarps / kTeam, kStride = kTeam * 32;
   __shared__ float parts[kWarps][kOutputs];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const T* const row = in + static_cast<std::size_t>(blockIdx.x) * inputs;
+  const unsigned first_sample = blockIdx.x * kTeams, sample = min(first_sample + warp / kTeam, samples - 1);
+  const T* const row = in + static_cast<std::size_t>(sample) * inputs;
   float sums[kOutputs] = {};
   wait_for_previous_kernel();
-  for (unsigned first = threadIdx.x; first < inputs; first += kAtOnce * kBlock) {
+  for (unsigned first = threadIdx.x % kStride; first < inputs; first += kAtOnce * kStride) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
       // Missing inputs and outputs repeat the last ones: with a branch only one load would be in flight.
-      const unsigned i = first + k * kBlock, at = min(i, inputs - 1);
+      const unsigned i = first + k * kStride, at = min(i, inputs - 1);
       const float value = i < inputs ? widened(row[at]) : 0.0f;
 #pragma unroll
       for (unsigned o = 0; o < kOutputs; ++o)
@@ -37,16 +39,17 @@ __global__ void __launch_bounds__(kBlock)
     if (lane == 0) parts[warp][o] = sum;
   }
   __syncthreads();
-  if (threadIdx.x >= outputs) return;
-  float sum = bias == nullptr ? 0.0f : bias[threadIdx.x];
-  for (unsigned k = 0; k < kWarps; ++k) sum += parts[k][threadIdx.x];
-  out[static_cast<std::size_t>(blockIdx.x) * outputs + threadIdx.x] = activated<A>(sum);
+  const unsigned team = threadIdx.x / kOutputs, output = threadIdx.x % kOutputs;
+  if (team >= kTeams || output >= outputs || first_sample + team >= samples) return;
+  float sum = bias == nullptr ? 0.0f : bias[output];
+  for (unsigned k = 0; k < kTeam; ++k) sum += parts[team * kTeam + k][output];
+  out[static_cast<std::size_t>(first_sample + team) * outputs + output] = activated<A>(sum);
 }
 
 // A thread computes the gradient of one input for kSamplesOfBlock samples.
 constexpr unsigned kSamplesOfBlock = 4;
-template <unsigned kOutputs, class T>
-__global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, T* to, unsigned samples,
+template <Activation A, unsigned kOutputs, class T>
+__global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, const T* in, T* to, unsigned samples,
                                                  unsigned inputs, unsigned outputs) {
   const unsigned across = (inputs + kBlock - 1) / kBlock;
   const unsigned i = blockIdx.x % across * kBlock + threadIdx.x, first = blockIdx.x / across * kSamplesOfBlock;
@@ -58,16 +61,18 @@ __global__ void __launch_bounds__(kBlock) spread(const float* gradient, const fl
   float sums[kSamplesOfBlock] = {};
 #pragma unroll
   for (unsigned k = 0; k < kSamplesOfBlock; ++k) {
-    const float* const row = gradient + static_cast<std::size_t>(min(first + k, samples - 1)) * outputs;
+    const std::size_t sample = min(first + k, samples - 1);
+    const float* const row = gradient + sample * outputs;
 #pragma unroll
     for (unsigned o = 0; o < kOutputs; ++o) sums[k] += row[min(o, outputs - 1)] * of_input[o];
+    if constexpr (A != Activation::none) sums[k] = activation_gradient<A>(widened(in[sample * inputs + min(i, inputs - 1)]), sums[k]);
   }
 #pragma unroll
   for (unsigned k = 0; k < kSamplesOfBlock; ++k)
     if (i < inputs && first + k < samples) to[static_cast<std::size_t>(first + k) * inputs + i] = narrowed<T>(sums[k]);
 }
 
-constexpr unsigned kColumns = 32, kSplits = 16, kSplitSamples = 32;
+constexpr unsigned kColumns = 32, kSplits = 32, kSplitSamples = 32;
 
 // Block (columns, split) of 32 x kSplitWarps threads: a thread sums one input over every stride-th sample. The bias is handled
 // as the weight of an additional input that is always 1.
@@ -111,9 +116,13 @@ __global__ void __launch_bounds__(kColumns * kSplitWarps)
   }
   if (splits == 1 || !arithmetic::last_to_arrive(finished + blockIdx.x, splits)) return;
   for (unsigned i = threadIdx.x; i < outputs * kColumns; i += blockDim.x) {
+    // All loads at once.
+    float values[kSplits];
+#pragma unroll
+    for (unsigned k = 0; k < kSplits; ++k) values[k] = __ldcg(partial + block + min(k, splits - 1) * kOutputs * kColumns + i);
     float sum = 0;
-#pragma unroll 4
-    for (unsigned k = 0; k < splits; ++k) sum += __ldcg(partial + block + k * kOutputs * kColumns + i);
+#pragma unroll
+    for (unsigned k = 0; k < kSplits; ++k) sum += k < splits ? values[k] : 0.0f;
     element(i, sum);
   }
 }
@@ -141,21 +150,31 @@ void NarrowDense::forward(Activation activation, const void* in, const float* we
     with_activation(activation, [&](auto chosen) {
       constexpr Activation A = decltype(chosen)::value;
       with_outputs(outputs_, [&](auto most) {
-        launch(device_.compute_stream(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most, T>,
-               static_cast<const T*>(in), weights, bias, out, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+        const auto run = [&](auto team) {
+          constexpr unsigned kTeams = kWarps / team;
+          const auto n = static_cast<unsigned>(samples);
+          launch(device_.compute_stream(), (n + kTeams - 1) / kTeams, kBlock, 0, multiply_rows<A, most, team, T>,
+                 static_cast<const T*>(in), weights, bias, out, n, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+        };
+        if (inputs_ <= kAtOnce * 32) run(std::integral_constant<unsigned, 1>());
+        else run(std::integral_constant<unsigned, kWarps>());
       });
     });
   });
 }
 
-void NarrowDense::backward_data(const float* gradient, const float* weights, void* to, std::size_t samples) const {
+void NarrowDense::backward_data(const float* gradient, const float* weights, Activation activation, const void* in, void* to,
+                                std::size_t samples) const {
   const auto n = static_cast<unsigned>(samples), inputs = static_cast<unsigned>(inputs_);
   const unsigned blocks = (n + kSamplesOfBlock - 1) / kSamplesOfBlock * ((inputs + kBlock - 1) / kBlock);
   with_element(element_, [&](auto type) {
     using T = decltype(type);
-    with_outputs(outputs_, [&](auto most) {
-      launch(device_.compute_stream(), blocks, kBlock, 0, spread<most, T>, gradient, weights, static_cast<T*>(to), n, inputs,
-             static_cast<unsigned>(outputs_));
+    with_activation(activation, [&](auto chosen) {
+      constexpr Activation A = decltype(chosen)::value;
+      with_outputs(outputs_, [&](auto most) {
+        launch(device_.compute_stream(), blocks, kBlock, 0, spread<A, most, T>, gradient, weights, static_cast<const T*>(in),
+               static_cast<T*>(to), n, inputs, static_cast<unsigned>(outputs_));
+      });
     });
   });
 }

@@ -22,8 +22,10 @@ class NarrowDense {
   // inputs), weights is (outputs, inputs). `bias` may be null.
   void forward(Activation activation, const void* in, const float* weights, const float* bias, float* out,
                std::size_t samples) const;
-  // Gradient of `in` from that of `out` before the activation, on the compute stream.
-  void backward_data(const float* gradient, const float* weights, void* to, std::size_t samples) const;
+  // to = gradient of `in` from that of `out` before the activation, times the derivative of `activation`, whose output is `in`. On
+  // the compute stream.
+  void backward_data(const float* gradient, const float* weights, Activation activation, const void* in, void* to,
+                     std::size_t samples) const;
   // Gradients of weights and bias from that of `out` before the activation. Deterministic. `bias` may be null.
   void backward_weights(cudaStream_t stream, const void* in, const float* gradient, float* weights, float* bias,
                         std::size_t samples) const;

@@ -22,6 +22,7 @@ struct Node {
   std::vector<Port*> inputs;
   Tensor* output = nullptr;
   Range parameters;
+  bool converts = false;
 };
 
 // Offset of the flat vectors in their allocations, in floats, that makes most of the weights of matrix products 16-byte
@@ -83,6 +84,7 @@ class CudaNetwork : public Network {
   std::size_t add_layer(std::size_t index);
   Range parameters_of(std::size_t index, std::size_t layers) const;
   Tensor& in_format(Tensor& tensor, const Format& format);
+  void gather_as_read();
   Port& new_port(Tensor& tensor) { return ports_.emplace_back(Port{&tensor}); }
   std::ptrdiff_t readers(const Tensor& tensor) const;
   bool shares_gradient(const Node& node, std::size_t input) const;
@@ -118,8 +120,12 @@ void CudaNetwork::build() {
       Tensor{.features = features_of(sample), .channels = channels_of(sample), .needs_gradient = false});
   for (std::size_t index = 0; index < spec_.layers.size();) index += add_layer(index);
   outputs_.back() = &in_format(*outputs_.back(), {});  // of the loss
-  for (const Node& node : nodes_)
-    if (readers(*node.output) > 1) node.output->derivative = node.layer->derivative();
+  gather_as_read();
+  for (const Node& node : nodes_) {
+    const std::ptrdiff_t count = readers(*node.output);
+    if (count > 1) node.output->derivative = node.layer->derivative();
+    if (count == 1) node.output->offered = node.layer->offers();
+  }
 }
 
 // The tensor in another format.
@@ -129,8 +135,19 @@ Tensor& CudaNetwork::in_format(Tensor& tensor, const Format& format) {
   Tensor& changed = tensors_.emplace_back(tensor);
   changed.format = format;
   Port& port = new_port(tensor);
-  nodes_.push_back({make_conversion(device_, port, changed), {&port}, &changed, {}});
+  nodes_.push_back({make_conversion(device_, port, changed), {&port}, &changed, {}, true});
   return changed;
+}
+
+// Samples that are read in another type only are gathered in it.
+void CudaNetwork::gather_as_read() {
+  if (nodes_.empty()) return;
+  const Node& first = nodes_.front();
+  if (!first.converts || first.output->reordered() || readers(*outputs_.front()) > 1) return;
+  outputs_.front() = first.output;
+  nodes_.erase(nodes_.begin());
+  ports_.pop_front();
+  tensors_.pop_front();
 }
 
 // The parameters of consecutive layers, which are consecutive.
@@ -232,7 +249,7 @@ Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const
   for (Node& node : nodes_) node.layer->prepare(work_);
   DeviceTimeline* const timeline = device_.timeline();
   if (timeline != nullptr) timeline->mark(Phase::input);
-  source.gather(first, count, pass, outputs_.front()->values());
+  source.gather(first, count, pass, outputs_.front()->format.element, outputs_.front()->value);
   if (timeline != nullptr) timeline->mark(Phase::compute);
   for (Node& node : nodes_) node.layer->forward(work_);
   return {outputs_.back()->values(), count * spec_.targets * spec_.classes};

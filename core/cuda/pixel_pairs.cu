@@ -74,28 +74,23 @@ std::size_t PixelPairs::filter_size() const {
   return std::size_t{4} * outputs_ * inputs_ * rows_ * static_cast<std::size_t>(problem_.kernel[1]);
 }
 
-namespace {
-
-// Calls f(Filters, V, T) for packs of the inputs.
-template <class F> void with_packs(Filters filters, unsigned inputs, Element element, const void* one, const void* other, F f) {
-  with_element(element, [&](auto type) {
+template <class F> void PixelPairs::with_packs(const void* filter, const void* pairs, F f) const {
+  Filters filters{outputs_, rows_, columns_, static_cast<unsigned>(problem_.kernel[1]), 1, static_cast<int>(padding_),
+                  static_cast<int>(problem_.padding[1])};
+  with_element(problem_.element, [&](auto type) {
     using T = decltype(type);
     with_pack_size(
-        inputs,
+        inputs_,
         [&](auto pack) {
-          filters.packs = inputs / decltype(pack)::value;
+          filters.packs = inputs_ / decltype(pack)::value;
           f(filters, pack, type);
         },
-        static_cast<const T*>(one), static_cast<const T*>(other));
+        static_cast<const T*>(filter), static_cast<const T*>(pairs));
   });
 }
 
-}  // namespace
-
 void PixelPairs::expand(cudaStream_t stream, const void* filter, void* pairs) const {
-  const Filters filters{outputs_, rows_, columns_, static_cast<unsigned>(problem_.kernel[1]), 1, static_cast<int>(padding_),
-                        static_cast<int>(problem_.padding[1])};
-  with_packs(filters, inputs_, problem_.element, filter, pairs, [&](const Filters& f, auto pack, auto type) {
+  with_packs(filter, pairs, [&](const Filters& f, auto pack, auto type) {
     constexpr int V = decltype(pack)::value;
     using P = Pack<decltype(type), V>;
     const auto size = static_cast<unsigned>(filter_size() / V);
@@ -105,9 +100,7 @@ void PixelPairs::expand(cudaStream_t stream, const void* filter, void* pairs) co
 }
 
 void PixelPairs::fold(cudaStream_t stream, const void* pairs, void* filter) const {
-  const Filters filters{outputs_, rows_, columns_, static_cast<unsigned>(problem_.kernel[1]), 1, static_cast<int>(padding_),
-                        static_cast<int>(problem_.padding[1])};
-  with_packs(filters, inputs_, problem_.element, filter, pairs, [&](const Filters& f, auto pack, auto type) {
+  with_packs(filter, pairs, [&](const Filters& f, auto pack, auto type) {
     constexpr int V = decltype(pack)::value;
     using P = Pack<decltype(type), V>;
     const unsigned size = outputs_ * rows_ * columns_ * f.packs;

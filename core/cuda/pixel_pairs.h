@@ -32,6 +32,8 @@ class PixelPairs {
 
  private:
   PixelPairs() = default;
+  // Calls f(filters, V, T) for packs of V inputs of the filter and that of pairs.
+  template <class F> void with_packs(const void* filter, const void* pairs, F f) const;
 
   ConvolutionProblem problem_;      // for pairs
   unsigned outputs_ = 0, inputs_ = 0, rows_ = 0, columns_ = 0, padding_ = 0;
