@@ -38,6 +38,13 @@ foreach(manifest IN LISTS manifests)
   file(CREATE_LINK ${folder} ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/${name} SYMBOLIC)
   install(DIRECTORY ${folder} DESTINATION lib/mgcompare/plugins COMPONENT program PATTERN "__pycache__" EXCLUDE)
 endforeach()
+# The sources of the shipped strategies, as examples for authors.
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/plugins/*/*.cc ${PROJECT_SOURCE_DIR}/plugins/*/*.h ${PROJECT_SOURCE_DIR}/plugins/*/*.cu)
+foreach(source IN LISTS sources)
+  get_filename_component(folder ${source} DIRECTORY)
+  get_filename_component(name ${folder} NAME)
+  install(FILES ${source} DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare/plugins/${name} COMPONENT sdk)
+endforeach()
 install(FILES cmake/Contract.cmake cmake/Strategy.cmake DESTINATION ${package_folder} COMPONENT sdk)
 
 set(MGCOMPARE_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1,4 +1,5 @@
-# mgcompare_add_strategy(name source... [CUDA]): a plugin, the shared library strategy_<name>.so. This file is installed.
+# mgcompare_add_strategy(name source... [CUDA]): a plugin, the shared library strategy_<name>.so, and a target of that name, to which
+# further libraries can be linked. This file is installed.
 #
 # CUDA: nvcc compiles the sources, so that their arithmetic (mgcompare/arithmetic.h) runs on GPUs too. Where there is no
 # nvcc, or with -DMGCOMPARE_CUDA=OFF, the C++ compiler compiles them, and the arithmetic runs on CPUs only. Write CUDA for
@@ -50,6 +51,9 @@ macro(mgcompare_add_strategy name)
   if(mgcompare_strategy_CUDA)
     mgcompare_find_nvcc()
     mgcompare_build_strategy(${name} "${mgcompare_strategy_UNPARSED_ARGUMENTS}" ${MGCOMPARE_WITH_CUDA})
+  elseif("${mgcompare_strategy_UNPARSED_ARGUMENTS}" MATCHES "\\.cu(;|$)")
+    message(FATAL_ERROR "mgcompare_add_strategy(${name}): a source is CUDA code, which the C++ compiler would compile for CPUs "
+      "only: write CUDA behind the sources")
   else()
     mgcompare_build_strategy(${name} "${mgcompare_strategy_UNPARSED_ARGUMENTS}" OFF)
   endif()

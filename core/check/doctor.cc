@@ -21,6 +21,7 @@ constexpr std::size_t kTail = 52;  // bytes beyond whole pages, so that partial 
 constexpr std::size_t kMatrix = 1024;
 constexpr std::size_t kMaxCalls = 1u << 16;
 constexpr std::size_t kCapturedCalls = 16;
+constexpr std::size_t kWrittenBefore = 1u << 16;  // floats, by a kernel before each captured call
 constexpr int kRepeatedMeasurements = 2;
 
 struct Effort {
@@ -64,7 +65,11 @@ class LinkMeasurement {
  private:
   // Allocated before the first exchange and freed after the last: allocation may wait for exchanges.
   struct Memory {
-    Array<float> sums, parts;      // for collectives: the whole vector, and this rank's part
+    std::unique_ptr<ExchangedVector> exchanged;
+    Array<float> plain;            // if there is none
+    Vec sums;                      // for collectives: the whole vector, which is one of the two
+    Array<float> parts;            // this rank's part of it
+    Array<float> before;           // what a kernel before a captured call writes
     Array<std::uint32_t> out, in;  // for copies between devices
     Array<std::uint32_t> host;
     Array<float> a, b, c;  // for arithmetic
@@ -95,7 +100,11 @@ class LinkMeasurement {
     Device& device = *devices_[me];
     Memory& memory = memories_[me];
     const std::size_t words = (std::max(effort_.copy_bytes, effort_.check_bytes) + kTail) / sizeof(std::uint32_t);
-    memory.sums = device_array<float>(device, effort_.max_sum_bytes / sizeof(float));
+    const std::size_t floats = effort_.max_sum_bytes / sizeof(float);
+    memory.exchanged = platform_.exchanged_vector(device, floats);
+    if (memory.exchanged == nullptr) memory.plain = device_array<float>(device, floats);
+    memory.sums = memory.exchanged == nullptr ? memory.plain.span() : memory.exchanged->values();
+    memory.before = device_array<float>(device, kWrittenBefore);
     if (scope_.calls.size() > 1) memory.parts = device_array<float>(device, effort_.max_sum_bytes / sizeof(float));
     memory.out = device_array<std::uint32_t>(device, words);
     memory.in = device_array<std::uint32_t>(device, words);
@@ -282,19 +291,28 @@ class LinkMeasurement {
     make_call(call, group, {static_cast<int>(me), static_cast<int>(root), memories_[me].sums.data(), memories_[me].parts.data(), bytes, devices});
   }
 
-  // Seconds of a call in a captured sequence of them, as in captured steps: where the host issues each call, small ones take as long as it does.
+  // Seconds of a call as in captured steps, where it follows a kernel that writes: what a sequence of both takes longer than one of the
+  // kernels alone. Where the host issues each call, small ones take as long as it does.
   template <class Call>
   double seconds_of_captured(std::size_t me, bool member, Call call) {
+    const auto write = [&] { devices_[me]->zero(memories_[me].before.data(), kWrittenBefore * sizeof(float)); };
+    const double both = seconds_in_sequence(me, member, [&] { write(), call(); });
+    return std::max(0.0, both - seconds_in_sequence(me, member, write));
+  }
+
+  // Seconds of f() in a captured sequence.
+  template <class F>
+  double seconds_in_sequence(std::size_t me, bool member, F f) {
     std::unique_ptr<GraphRecorder> recorder = member ? platform_.recorder(*devices_[me], 1) : nullptr;
     // Making and destroying it allocates and frees memory of the host, which may wait for all devices: no rank may be in an exchange meanwhile.
     barrier_.wait();
-    if (member) call();                         // libraries may still allocate
+    if (member) f();                            // libraries may still allocate
     devices_[me]->synchronize();
     barrier_.wait();
     std::size_t graph = 0;
     if (recorder != nullptr) {
       recorder->begin();
-      for (std::size_t k = 0; k < kCapturedCalls; ++k) call();
+      for (std::size_t k = 0; k < kCapturedCalls; ++k) f();
       graph = recorder->end();
     }
     barrier_.wait();

@@ -44,6 +44,8 @@ class {1} : public Strategy {{
   Traits traits() const override {{
     Traits traits;
     traits.promise = Traits::Promise::exact;
+    // Every step queues the same work, so GPUs replay steps as CUDA graphs. 0: the host decides in each step.
+    traits.repeats_every = 1;
     return traits;
   }}
 
@@ -88,6 +90,8 @@ class {1} : public Strategy {{
   Traits traits() const override {{
     Traits traits;
     traits.promise = Traits::Promise::exact;
+    // Every step queues the same work, so GPUs replay steps as CUDA graphs. 0: the host decides in each step.
+    traits.repeats_every = 1;
     return traits;
   }}
 

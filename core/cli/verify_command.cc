@@ -24,20 +24,22 @@ using Verdict = VerifyFinding::Verdict;
 
 constexpr std::uint64_t kMostSeeds = 1000000;  // short numbers, which are easily repeated
 constexpr std::size_t kMostNamed = 6;  // strategies of one reason
+constexpr std::size_t kLeastWidth = 16;  // of the column of strategies
 
 std::string ranks_text(int ranks) { return ranks == 0 ? "all" : ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
 
-void print_finding(const VerifyFinding& finding) {
-  fmt::print("{:<8} {:<16} {:<9} {:<7}  {}: {}\n", to_string(finding.verdict), finding.strategy,
+// `width`: of the column of strategies.
+void print_finding(const VerifyFinding& finding, std::size_t width) {
+  fmt::print("{:<8} {:<{}} {:<9} {:<7}  {}: {}\n", to_string(finding.verdict), finding.strategy, width,
              finding.optimizer.empty() ? "all" : finding.optimizer, ranks_text(finding.ranks), finding.check,
              plain(finding.figure));
   std::fflush(stdout);
 }
 
-void print_summary(const FindingSummary& summary) {
+void print_summary(const FindingSummary& summary, bool stopped, std::size_t width) {
   const std::string closest =
-      summary.limit == 0 ? "" : fmt::format("; largest difference {:.1e}, limit {:.0e}", summary.value, summary.limit);
-  fmt::print("{:<8} {:<16} {} passed, {} failed, {} skipped{}\n", to_string(summary.verdict()), summary.strategy,
+      summary.limit == 0 ? "" : fmt::format("; largest difference that has a limit {:.1e}, limit {:.0e}", summary.value, summary.limit);
+  fmt::print("{:<8} {:<{}} {} passed, {} failed, {} skipped{}\n", stopped ? "stopped" : to_string(summary.verdict()), summary.strategy, width,
              summary.passed, summary.failed, summary.skipped, closest);
 }
 
@@ -59,27 +61,33 @@ void print_reasons_of_skipping(const std::vector<VerifyFinding>& findings) {
   for (const auto& [reason, strategies] : reasons) fmt::print("{:<8} {} ({})\n", to_string(Verdict::skipped), reason, listed(strategies, kMostNamed));
 }
 
-// `quiet`: the lines of the checks were not printed.
-void print_result(const std::vector<VerifyFinding>& findings, bool quiet) {
+// How the findings are printed.
+struct Form {
+  bool quiet;                       // the lines of the checks were not printed
+  std::size_t width;
+};
+
+// `stopped_in`: the strategy whose checks are not complete.
+void print_result(const std::vector<VerifyFinding>& findings, const Form& form, const std::optional<std::string>& stopped_in = {}) {
   // Repeat the failed checks at the end: there may be a thousand lines.
   std::string_view heading = "\nfailed checks:\n";
   for (const VerifyFinding& finding : findings) {
     if (finding.verdict != Verdict::failed) continue;
     fmt::print("{}", std::exchange(heading, ""));
-    print_finding(finding);
+    print_finding(finding, form.width);
   }
   fmt::print("\n");
   FindingSummary all;
   for (const FindingSummary& summary : summarized(findings)) {
-    print_summary(summary);
+    print_summary(summary, summary.strategy == stopped_in && summary.failed == 0, form.width);
     all.passed += summary.passed;
     all.failed += summary.failed;
     all.printed += summary.printed;
     all.skipped += summary.skipped;
   }
-  if (quiet) print_reasons_of_skipping(findings);
-  fmt::print("{} check{} passed, {} failed, {} printed without a verdict, {} skipped\n", all.passed, all.passed == 1 ? "" : "s", all.failed,
-             all.printed, all.skipped);
+  if (form.quiet) print_reasons_of_skipping(findings);
+  fmt::print("{}{} check{} passed, {} failed, {} printed without a verdict, {} skipped\n", stopped_in ? "stopped before the end: " : "", all.passed,
+             all.passed == 1 ? "" : "s", all.failed, all.printed, all.skipped);
 }
 
 // The next version with another network.
@@ -120,17 +128,23 @@ int verify_strategies(const Command& command) {
     if (!command.json) fmt::print("on {} devices, with seed {} (--seed {} repeats this)\n", kind, request.seed, request.seed);
   };
   std::size_t rows_of_all = 0;
-  for (const Version& version : versions) rows_of_all += version.config.strategies.size();
+  Form form{command.quiet, kLeastWidth};
+  for (const Version& version : versions) {
+    rows_of_all += version.config.strategies.size();
+    for (const StrategyConfig& strategy : version.config.strategies) form.width = std::max(form.width, strategy.label.size());
+  }
   request.later_rows = rows_of_all;
+  std::vector<VerifyFinding> so_far;
+  std::string in_progress;
   listeners.row_begins = [&](const std::string& label, std::size_t row, std::size_t rows, bool again, double seconds_left) {
+    in_progress = label;
     if (command.json || command.quiet || rows_of_all < 2) return;
     const std::string left = seconds_left > 0 ? fmt::format(", about {} left", duration_text(seconds_left)) : "";
     print_stderr("{}: strategy {} of {}{}{}\n", plain(label), row + 1, rows, again ? ", in another process" : "", left);
   };
-  std::vector<VerifyFinding> so_far;
   listeners.found = [&](const VerifyFinding& finding) {
     so_far.push_back(finding);
-    if (!command.json && !command.quiet) print_finding(finding);
+    if (!command.json && !command.quiet) print_finding(finding, form.width);
   };
   listeners.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
   const bool has_networks = !request.config.models.empty(), has_titles = has_networks || versions.size() > 1;
@@ -149,13 +163,13 @@ int verify_strategies(const Command& command) {
       try {
         return verify_in_workers(request, probe, supervisor_settings(), listeners);
       } catch (const Error&) {
-        if (!command.json && !so_far.empty()) print_result(so_far, command.quiet);
+        if (!command.json && !so_far.empty()) print_result(so_far, form, in_progress);
         throw;
       }
     }();
     const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });
     passed &= holds;
-    if (!command.json) print_result(findings, command.quiet);
+    if (!command.json) print_result(findings, form);
     each.push_back({{"network", version.config.model.name}, {"variant", version.variant}, {"passed", holds}, {"strategies", summarized(findings)}, {"findings", findings}});
   }
   if (command.json) {

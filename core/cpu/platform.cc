@@ -31,6 +31,9 @@ class CpuPlatform : public Platform {
       throw Error("the cores of this machine cannot be listed: " + error_text(errno));
     const int cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
     meters_ = std::vector<MemoryMeter>(static_cast<std::size_t>(cores < 1 ? 1 : cores));
+    // oneDNN fixes these settings when they are first read: no plugin can then change them for the rows that follow its own.
+    dnnl_get_effective_cpu_isa();
+    dnnl_get_cpu_isa_hints();
   }
   ~CpuPlatform() override { hwloc_topology_destroy(topology_); }
 

@@ -137,6 +137,10 @@ class CudaPlatform : public Platform {
     return std::make_unique<CudaFeed>(static_cast<CudaDevice&>(device), spec, split, preparation, keep_on_host);
   }
 
+  std::unique_ptr<ExchangedVector> exchanged_vector(Device& device, std::size_t floats) override {
+    return std::make_unique<Window>(static_cast<CudaDevice&>(device), floats);
+  }
+
   std::unique_ptr<GraphRecorder> recorder(Device& device, std::size_t steps) override {
     return std::make_unique<CudaGraphRecorder>(static_cast<CudaDevice&>(device), steps);
   }
@@ -182,6 +186,15 @@ class CudaPlatform : public Platform {
     }
     if (capability < min_capability()) info.problems.push_back(no_code(capability));
   }
+
+  class Window : public ExchangedVector {
+   public:
+    Window(CudaDevice& device, std::size_t floats) : memory_(device, floats) {}
+    Vec values() const override { return memory_.span(); }
+
+   private:
+    WindowMemory memory_;
+  };
 
   // Throws Error if the device cannot run this build's code or does not support the precision.
   static void check_support(int index, Precision wanted) {

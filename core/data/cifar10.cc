@@ -45,7 +45,7 @@ bool has_files(const std::string& folder) {
 }
 
 std::string path_of(const std::string& folder, const KnownFile& file) {
-  const std::optional<std::string> path = find_in(folder, {file.name});
+  const std::optional<std::string> path = only_one(folder, {file.name});
   if (!path) throw DataError(fmt::format("{}: {} (or {}.gz) of CIFAR-10 is missing", folder, file.name, file.name));
   return *path;
 }

@@ -10,31 +10,9 @@
 #include "data/folders.h"
 #include "data/idx.h"
 #include "data/known_file.h"
-#include "data/unpacker.h"
 
 namespace mgcompare {
 namespace {
-
-// Whether two files, plain or packed, have the same bytes.
-bool have_same_bytes(const std::string& one, const std::string& other) {
-  const auto hash = [](const std::string& path) {
-    Unpacker file(path);
-    std::vector<std::uint8_t> bytes(1u << 20);
-    while (file.read(bytes.data(), bytes.size()) == bytes.size()) {
-    }
-    return file.sha256();
-  };
-  return hash(one) == hash(other);
-}
-
-// The one file of these names. Of a file and its packed form with the same bytes, the latter.
-std::optional<std::string> only_one(const std::string& folder, const std::vector<std::string>& names) {
-  const std::vector<std::string> found = all_in(folder, names);
-  if (found.empty()) return {};
-  if (found.size() > 1 && (found.size() > 2 || found[0] != found[1] + ".gz" || !have_same_bytes(found[0], found[1])))
-    throw DataError(fmt::format("{}: may be the file, and so may {}: leave one of them there", found[0], found[1]));
-  return found[0];
-}
 
 // The files of one split. Both strings are empty if neither is there.
 LabelledFiles files_of(const std::string& folder, const std::string& split) {

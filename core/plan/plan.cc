@@ -324,7 +324,7 @@ class Planner {
     bool baseline = false;
     for (const Row& row : rows_) {
       plan_.traits.try_emplace(row.trial.strategy.label, traits(row));
-      baseline |= is_baseline(traits(row), row.trial) && row.trial.unavailable.empty();
+      baseline |= is_baseline(traits(row), row.trial);
       const std::string changed = changed_precision(versions_[row.version].config, plan_.platforms, row.trial.device_kind);
       if (!changed.empty()) warn_once(changed);
     }

@@ -106,6 +106,13 @@ class GraphRecorder {
   virtual std::vector<StepRecord> take_records() = 0;
 };
 
+// A vector on a device that is exchanged like the gradient of a network. It is made before the collectives and freed after them.
+class ExchangedVector {
+ public:
+  virtual ~ExchangedVector() = default;
+  virtual Vec values() const = 0;
+};
+
 class Platform {
  public:
   virtual ~Platform() = default;
@@ -129,6 +136,8 @@ class Platform {
                                        bool keep_on_host) = 0;
   // For epochs of up to `steps` steps; null if work cannot be captured. Call after build().
   virtual std::unique_ptr<GraphRecorder> recorder(Device& /*device*/, std::size_t /*steps*/) { return nullptr; }
+  // Zeros. Null if any memory of the device serves.
+  virtual std::unique_ptr<ExchangedVector> exchanged_vector(Device& /*device*/, std::size_t /*floats*/) { return nullptr; }
   // Null if calls return when their work is done: the host's clock sees everything then.
   virtual std::unique_ptr<DeviceTimeline> timeline(Device& /*device*/) { return nullptr; }
   // Called once per trial, by one thread, with the device of each rank.

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/library_variables.h"
 #include "base/sha256.h"
@@ -55,6 +58,13 @@ class RemoteContext : public RequestContext {
   LivePosition position_;
 };
 
+// Another one for each start of a machine; all containers of a machine have the same.
+std::string boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
+}
+
 // What must be equal on all hosts, and what each has.
 nlohmann::json description() {
   nlohmann::json devices = nlohmann::json::object(), problems = nlohmann::json::object();
@@ -64,7 +74,7 @@ nlohmann::json description() {
   }
   std::string build = MGCOMPARE_CONTRACT;
   for (const std::string& file : {std::string("/proc/self/exe"), module_file("platform_cpu"), module_file("transport_mpi")}) build += " " + sha256_of_file(file);
-  return {{"build", build}, {"devices", devices}, {"problems", problems}, {"variables", library_variables()}};
+  return {{"build", build}, {"devices", devices}, {"problems", problems}, {"variables", library_variables()}, {"boot", boot_id()}};
 }
 
 // Connects all pairs of hosts, which MPI does when they first need each other. So what it holds is the same before and after a trial. The
@@ -214,7 +224,14 @@ class FirstHost {
                                   kind, has == 1 ? "" : "s", problem.empty() ? "" : fmt::format(" ({})", problem), needs));
       }
     }
-    return {{"transport", transport_->version()}};
+    std::map<std::string, std::vector<std::string>> machines;
+    machines[own.at("boot")].push_back(link_->names()[0]);
+    for (std::size_t i = 0; i < others.size(); ++i) machines[others[i].at("boot")].push_back(link_->names()[i + 1]);
+    std::vector<std::string> warnings;
+    for (const auto& [boot, names] : machines)
+      if (!boot.empty() && names.size() > 1)
+        warnings.push_back(fmt::format("{} are one machine: unless each has cores of its own, their ranks share them, and what is measured between them is no network", fmt::join(names, " and ")));
+    return {{"transport", transport_->version()}, {"warnings", warnings}};
   }
 
   nlohmann::json survey(const nlohmann::json& body, RequestContext& context) {

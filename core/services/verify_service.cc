@@ -167,12 +167,19 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   return true;
 }
 
-// On GPUs if there are any, as in training.
-std::string kind_of_devices(CapabilityProbe& probe) {
-  std::string kind(to_string(DeviceKind::cpu));
+// On GPUs if there are any and the config does not list CPUs only, as in training. Throws Error if it lists GPUs only and there are none.
+std::string kind_of_devices(CapabilityProbe& probe, const ScalingConfig& scaling) {
+  const std::string cpu(to_string(DeviceKind::cpu));
+  const auto lists = [&](const std::string& kind) {
+    return scaling.automatic || std::any_of(scaling.devices.begin(), scaling.devices.end(),
+                                            [&](const DevicesConfig& devices) { return devices.kind == kind || devices.kind == "auto"; });
+  };
   for (const PlatformSummary& platform : probe.platforms())
-    if (!platform.devices.empty()) kind = platform.kind;
-  return kind;
+    if (platform.kind != cpu && !platform.devices.empty() && lists(platform.kind)) return platform.kind;
+  if (!lists(cpu))
+    throw Error("scaling.devices lists GPUs only, and there is none here to verify on (`mgcompare devices` says why): verify on a machine with GPUs, or on CPUs "
+                "with --set scaling.devices=2");
+  return cpu;
 }
 
 // The runner's side.
@@ -257,7 +264,7 @@ class VerifyRun {
     // A plugin that fails may have left anything behind: the next one gets a new worker.
     const bool has_failed = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
                                         [](const VerifyFinding& finding) { return finding.verdict == VerifyFinding::Verdict::failed; });
-    if (reply.status == TrialStatus::interrupted) throw Error("verify was stopped; the remaining strategies were not checked");
+    if (reply.status == TrialStatus::interrupted) throw Error("verify was stopped; the remaining checks and strategies were not made");
     if (!reply.answered() && is_of_folder(reply.failure())) unwritable_ = reply.failure();
     if (!unwritable_.empty())
       throw Error(fmt::format("verify was stopped, because it cannot keep its checkpoints: {}; free space there, or set TMPDIR to another folder",
@@ -318,7 +325,7 @@ class VerifyRun {
 
 std::vector<VerifyFinding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
                                        const VerifyListeners& listeners) {
-  const std::string kind = kind_of_devices(probe);
+  const std::string kind = kind_of_devices(probe, request.config.scaling);
   listeners.begins(kind);
   settings.seconds_to_prepare = kPrepareSeconds;
   VerifyRun run(request, kind, probe.plugins(), std::move(settings), listeners);

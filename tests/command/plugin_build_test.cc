@@ -152,6 +152,10 @@ TEST_F(PluginBuild, WithoutNvccOnlyTheCpuIsComputedOn) {
   edit(place_.folder() / "mine/CMakeLists.txt", "mine.cc", "mine.cu");
   ASSERT_EQ(build(), 0) << log();
   EXPECT_EQ(check().code, 0) << check().out;
+
+  edit(place_.folder() / "mine/CMakeLists.txt", "mine.cu CUDA", "mine.cu");
+  EXPECT_NE(configure(), 0);
+  EXPECT_NE(log().find("write CUDA behind the sources"), std::string::npos) << log();
 }
 
 }  // namespace

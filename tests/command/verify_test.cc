@@ -134,6 +134,32 @@ TEST_F(VerifyCommand, TrainsOnTheNumbersOfRanksOfTheConfig) {
   EXPECT_THAT(ended.out, ContainsRegex("FAILED +shares .*6 .*equals one device on the global batch"));
 }
 
+// Otherwise a check that was meant for GPUs would pass where there are none.
+TEST_F(VerifyCommand, RefusesAConfigThatListsGpusOnlyWhereThereIsNone) {
+  const auto on = [&](const char* devices) {
+    return verify("serial", {"--only", "as=serial", "-q", "--set", std::string("scaling.devices=") + devices});
+  };
+  const Ended refused = on("[cuda:2]");
+  if (place_.run({"devices"}).out.find("cuda:0") != std::string::npos) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_EQ(refused.code, 4) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("scaling.devices lists GPUs only"));
+  const Ended verified = on("[cuda:2, cpu:1]");
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("on cpu devices"));
+}
+
+// Nothing has failed, but the checks are not complete.
+TEST_F(VerifyCommand, SaysThatItWasStopped) {
+  const std::string config = place_.write("stopped.yaml", small_config("strategies: [serial, liar: {how: deadlock, where: step, step: 5, as: stuck}]\n"));
+  Program program = place_.start({"verify", "--quick", config, "--only", "as=serial,as=stuck"});
+  ASSERT_TRUE(program.says("stuck: strategy ", 60));
+  program.signal(SIGINT);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_THAT(ended.out, ContainsRegex("\nstopped before the end: [0-9]+ check"));
+  EXPECT_THAT(ended.err, HasSubstr("the remaining checks and strategies were not made"));
+}
+
 TEST_F(VerifyCommand, APluginThatTakesAllMemoryFails) {
   const Ended ended = verify("{misbehave: {how: hog}}, replicated", {"--only", "as=misbehave,as=replicated", "--seed", "3",
                                                                     "--set", "measure.memory_limit=0.5"});

@@ -57,6 +57,16 @@ TEST(Cifar10, OtherChecksumsAreUsedAndSaid) {
   EXPECT_THAT(set.remark, HasSubstr("6 of the 6 files of CIFAR-10 are not the published ones"));
 }
 
+TEST(Cifar10, RefusesAPlainFileBesideAPackedOneWithOtherBytes) {
+  const Folder folder;
+  write_small_set(folder);
+  folder.write("data_batch_2.bin", records({2, 0}));
+  EXPECT_EQ(refusal([&] { read_cifar10(folder.path()); }), "accepted");
+  folder.write("data_batch_2.bin", records({9, 9}));
+  EXPECT_THAT(refusal([&] { read_cifar10(folder.path()); }),
+              AllOf(HasSubstr("data_batch_2.bin.gz: may be the file, and so may"), HasSubstr("leave one of them there")));
+}
+
 TEST(Cifar10, IsDescribedAsItIsLoaded) {
   const Folder folder;
   write_small_set(folder);

@@ -83,6 +83,7 @@ TEST_F(Hosts, ExactStrategiesAgreeWithOneDeviceOnTwoHosts) {
   const std::uint64_t before = network.bytes_sent(1);
   const Ended ended = run(network, hosts_config("cpu:1, cpu:2x1", "serial, replicated, data_parallel, tower"));
   ASSERT_EQ(ended.code, 0) << ended.err << ended.out;
+  EXPECT_THAT(ended.err, HasSubstr(" are one machine: "));
   const mgcompare::Run run = place_.only_run();
   const Result& serial = row_named(run, "serial cpu:1 batch 64").result;
   for (const char* name : {"replicated cpu:2x1 batch 64", "data_parallel cpu:2x1 batch 64", "tower cpu:2x1 batch 64"}) {

@@ -1,5 +1,6 @@
 #include "base/settings.h"
 
+#include <dnnl.h>
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/personality.h>
@@ -26,6 +27,13 @@ namespace mgcompare::testing {
 namespace {
 
 using ::testing::HasSubstr;
+
+// A plugin that chose a lower instruction set in its constructor made every later row of its worker slower, the baseline, too.
+TEST(Settings, OfOneDnnAreFixedOnceTheDevicesAreKnown) {
+  platform(DeviceKind::cpu);
+  EXPECT_EQ(dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41), dnnl_invalid_arguments);
+  EXPECT_EQ(dnnl_set_cpu_isa_hints(dnnl_cpu_isa_prefer_ymm), dnnl_invalid_arguments);
+}
 
 TEST(Settings, NameWhatChanged) {
   std::thread([] {

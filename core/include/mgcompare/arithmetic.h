@@ -23,7 +23,8 @@ namespace mgcompare {
 template <class F> void for_each(Device& device, std::size_t n, F f);
 
 // out[s] = the sum of map(i) over the elements i of segments[s], added in a fixed order. T has operator+= and T{} is zero.
-// `segments` and `out` are in device memory and of equal length.
+// `segments` and `out` are in device memory and of equal length. On a GPU a warp adds a segment: many segments of about a
+// thousand elements are fast, one of a whole tensor is not.
 template <class T, class Map>
 void segmented_reduce(Device& device, Span<const Segment> segments, Span<T> out, Map map);
 

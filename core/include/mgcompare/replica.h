@@ -22,7 +22,7 @@
 
 namespace mgcompare {
 
-// One tensor of the flat vector; parts are in the order of the forward pass. The first axis is the outputs: (units,
+// One tensor of the flat vector; parts are in the order of the forward pass, ascending and without gaps. The first axis is the outputs: (units,
 // inputs), (channels out, channels in, height, width); an embedding is (tokens, units). Biases and the scales of
 // normalisations have one axis.
 struct Part {
@@ -80,7 +80,8 @@ class Replica {
 
   // Forward pass, loss and backward pass over this rank's share. Overwrites gradients(), with zeros for an empty share.
   // Collectives and updates called in `ready` run beside the rest of the pass; work queued after backward() returns runs
-  // after them.
+  // after them. Other work that `ready` queues (for_each, segmented_reduce, kernels on Device::stream()) runs within the pass:
+  // it sees the slice, and a collective called after it sees its result, but it does not see the result of a collective.
   virtual void backward(const Batch& batch, const Ready& ready, Scale scale = Scale::global_batch) = 0;
   void backward(const Batch& batch, Scale scale = Scale::global_batch) { backward(batch, Ready(), scale); }
 

@@ -44,7 +44,7 @@ struct Facts {
   int ranks = 1;
   int hosts = 1;
   std::size_t global_batch = 0;       // samples of a step, all ranks together
-  std::size_t steps_per_epoch = 0;    // the last one may be short; 0: not known
+  std::size_t steps_per_epoch = 0;    // the last one may be short; 0 where no data are known, as in the example of other tests
   std::size_t epochs = 0;
   std::string optimizer;              // "sgd", "adam", "adagrad", "adadelta"
   double momentum = 0;                // of sgd
@@ -72,12 +72,14 @@ struct Traits {
   // The ranks use one object of shared() for all of them, so they must be on one host.
   bool one_host = false;
   // p > 0: steps t and t + p queue the same device work. On GPUs in lockstep, p or more steps are then captured as a CUDA
-  // graph and replayed: step() is called while they are captured, and its host code does not run again. The first p steps
-  // of a stage and most short batches are not captured. In a step that may be captured
+  // graph and replayed: step() is called while they are captured, and its host code does not run again. Not captured are
+  // the first p steps of a stage, and the last ones of an epoch: in the first epoch, and where epochs are not whole periods.
+  // In a step that may be captured
   // - do not wait for the device, for other ranks on the host, or decide by what the device computed;
   // - host state that step() changes must be the same after p steps (a counter of steps in the period is);
   // - metric() and its like are not repeated: add up on the device and report in settle(), as drift.h does.
-  // Values that host code computes are frozen in the graph, Batch's too. The replica's passes and all optimisers on the
+  // Values that host code computes are frozen in the graph, Batch's too, such as its epoch; sizes of shares stay right,
+  // because all batches of a graph are as large as when it was captured. The replica's passes and all optimisers on the
   // device do follow: they read position, epoch and learning rate of the current step from device memory. A factor on
   // the rate goes into `rate_scale`, which is constant.
   // 0: the host decides in each step; only forward and backward passes are captured.
