@@ -21,6 +21,7 @@ constexpr std::size_t kTail = 52;  // bytes beyond whole pages, so that partial 
 constexpr std::size_t kMatrix = 1024;
 constexpr std::size_t kMaxCalls = 1u << 16;
 constexpr std::size_t kCapturedCalls = 16;
+constexpr double kLeastSeconds = 1e-7;  // of a call: where noise makes a difference of two times smaller
 constexpr std::size_t kWrittenBefore = 1u << 16;  // floats, by a kernel before each captured call
 constexpr int kRepeatedMeasurements = 2;
 
@@ -297,7 +298,7 @@ class LinkMeasurement {
   double seconds_of_captured(std::size_t me, bool member, Call call) {
     const auto write = [&] { devices_[me]->zero(memories_[me].before.data(), kWrittenBefore * sizeof(float)); };
     const double both = seconds_in_sequence(me, member, [&] { write(), call(); });
-    return std::max(0.0, both - seconds_in_sequence(me, member, write));
+    return std::max(kLeastSeconds, both - seconds_in_sequence(me, member, write));
   }
 
   // Seconds of f() in a captured sequence.

@@ -38,7 +38,7 @@ void print_finding(const VerifyFinding& finding, std::size_t width) {
 
 void print_summary(const FindingSummary& summary, bool stopped, std::size_t width) {
   const std::string closest =
-      summary.limit == 0 ? "" : fmt::format("; largest difference that has a limit {:.1e}, limit {:.0e}", summary.value, summary.limit);
+      summary.limit == 0 ? "" : fmt::format("; closest to its limit: {:.1e} of {:.0e}", summary.value, summary.limit);
   fmt::print("{:<8} {:<{}} {} passed, {} failed, {} skipped{}\n", stopped ? "stopped" : to_string(summary.verdict()), summary.strategy, width,
              summary.passed, summary.failed, summary.skipped, closest);
 }
@@ -131,6 +131,7 @@ int verify_strategies(const Command& command) {
   Form form{command.quiet, kLeastWidth};
   for (const Version& version : versions) {
     rows_of_all += version.config.strategies.size();
+    device_kind_to_verify(probe, version.config.scaling);  // refuses before anything is verified
     for (const StrategyConfig& strategy : version.config.strategies) form.width = std::max(form.width, strategy.label.size());
   }
   request.later_rows = rows_of_all;

@@ -25,20 +25,23 @@ bool has_code() {
   return status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction;
 }
 
-bool supports_dependent_launch() {
+int compiled_capability() {
   // Called at every kernel launch: cache the answer for the thread's current device.
-  thread_local int known = -1;
-  thread_local bool able = false;
+  thread_local int known = -1, compiled = 0;
   int device = 0;
   check(cudaGetDevice(&device), "launching a kernel");
   if (device != known) {
     cudaFuncAttributes attributes{};
     check(cudaFuncGetAttributes(&attributes, nothing), "launching a kernel");
     known = device;
-    able = attributes.ptxVersion >= kDependentLaunch;
+    compiled = attributes.ptxVersion;
   }
-  return able;
+  return compiled;
 }
+
+bool supports_dependent_launch() { return compiled_capability() >= kDependentLaunch; }
+
+bool supports_tensor_floats() { return compiled_capability() >= kTensorFloats; }
 
 std::vector<std::string> precisions_of(int capability) {
   if (capability < kTensorFloats) return {"fp32"};

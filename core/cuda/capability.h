@@ -11,9 +11,12 @@ namespace mgcompare::cuda {
 int min_capability();
 // Whether this build has code for the current device. Creates a CUDA context: call it only if the device will be used.
 bool has_code();
-// Whether the code for the current device was compiled for 9.0 or later, with programmatic dependent launch (launch.h). A
-// newer GPU may run older code, whose kernels do not wait for the previous kernel.
+// The capability that the code for the current device was compiled for: a newer GPU may run older code.
+int compiled_capability();
+// Whether that is 9.0 or later, with programmatic dependent launch (launch.h): older code does not wait for the previous kernel.
 bool supports_dependent_launch();
+// Whether that is 8.0 or later, with the products of tensor_core.h: older code computes nothing there.
+bool supports_tensor_floats();
 
 // The values of numerics.precision that a GPU supports in hardware.
 std::vector<std::string> precisions_of(int capability);

@@ -113,7 +113,7 @@ class CudaDevice : public Device {
   const CapturedStep& captured_step() const { return captured_step_; }
   void set_captured_step(const CapturedStep& captured_step) { captured_step_ = captured_step; }
 
-  // The WindowMemory created last, which is the gradient of the current network; empty without one.
+  // The WindowMemory created last, such as the gradient of the current network; empty without one.
   Vec window_vector() const { return window_vector_; }
 
   // Where the rank's network accumulates its loss; in device memory.

@@ -144,7 +144,8 @@ void CudaNetwork::gather_as_read() {
   if (nodes_.empty()) return;
   const Node& first = nodes_.front();
   if (!first.converts || first.output->reordered() || readers(*outputs_.front()) > 1) return;
-  outputs_.front() = first.output;
+  Tensor* const samples = outputs_.front();
+  std::replace(outputs_.begin(), outputs_.end(), samples, first.output);  // flattening has no output of its own
   nodes_.erase(nodes_.begin());
   ports_.pop_front();
   tensors_.pop_front();

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "cuda/activation_math.h"
+#include "cuda/capability.h"
 #include "cuda/pack.h"
 #include "cuda/tensor_core.h"
 
@@ -19,7 +20,7 @@ constexpr unsigned kHeldBytes = 256;        // of a lane: what its loads in flig
 // lane's neighbouring values are loaded at once, for which both sizes are multiples of four, and the address is aligned.
 template <class T, bool kTransposed, bool kPacked> struct Operand {
   using Value = T;
-  static constexpr unsigned kHeldBytes = kPacked ? sizeof(T) : 4;  // registers that a value takes
+  static constexpr unsigned kBytesInRegisters = kPacked ? sizeof(T) : 4;
   const T* values;
   unsigned lines, terms;
 
@@ -102,7 +103,7 @@ template <int kLines, class A, class B, class R, class Finish>
 __global__ void __launch_bounds__(kBlock, 2) multiply_small(A a, B b, R* result, float* line_sums, Finish finish) {
   using T = typename A::Value;
   constexpr unsigned side = kSide<kLines>, stride = kWarps * kTerms;
-  constexpr unsigned ahead = kHeldBytes / (4 * kLines * (A::kHeldBytes + B::kHeldBytes));  // steps whose loads are in flight
+  constexpr unsigned ahead = kHeldBytes / (4 * kLines * (A::kBytesInRegisters + B::kBytesInRegisters));  // steps whose loads are in flight
   // Line j of lane row r is row 8 j + r, so that the lanes of a warp write to different banks.
   __shared__ __align__(16) float parts[kWarps][side][side + 4];
   __shared__ float parts_of_lines[kWarps][side];
@@ -144,9 +145,9 @@ __global__ void __launch_bounds__(kBlock, 2) multiply_small(A a, B b, R* result,
       }
 #pragma unroll
       for (int u = 0; u < kLines / 2; ++u) {
-        const Factors<T> first(held_a[2 * u]), second(held_a[2 * u + 1]);
+        const Factors<T> one(held_a[2 * u]), other(held_a[2 * u + 1]);
 #pragma unroll
-        for (int t = 0; t < kLines; ++t) multiply_lines(sums[u][t], first, second, Factors<T>(held_b[t]));
+        for (int t = 0; t < kLines; ++t) multiply_lines(sums[u][t], one, other, Factors<T>(held_b[t]));
       }
       load(s, begin + ahead * stride);
     }
@@ -247,7 +248,8 @@ void multiply(const Launch& on, const Matrix& a, const Matrix& b, R* result, flo
 }  // namespace
 
 bool SmallDense::supports(const CudaDevice& device, Precision precision) {
-  return precision != Precision::fp32 && device.attribute(cudaDevAttrComputeCapabilityMajor) >= 8;
+  const DeviceGuard guard(device.index());
+  return precision != Precision::fp32 && supports_tensor_floats();
 }
 
 SmallDense::SmallDense(CudaDevice& device, Element element, std::size_t inputs, std::size_t outputs)

@@ -28,8 +28,10 @@ class SmallDense {
   static bool supports(const CudaDevice& device, Precision precision);
   SmallDense(CudaDevice& device, Element element, std::size_t inputs, std::size_t outputs);
 
-  // Whether this is expected to be faster than cuBLASLt.
-  bool serves(std::size_t rows) const { return rows * inputs_ * outputs_ <= kMultiplicationsPerProcessor * processors_; }
+  // Whether this is expected to be faster than cuBLASLt, and the grids of blocks are not too large.
+  bool serves(std::size_t rows) const {
+    return rows <= kMostRows && outputs_ <= kMostRows && rows * inputs_ * outputs_ <= kMultiplicationsPerProcessor * processors_;
+  }
 
   // out = activation(in * transpose(weights) + bias), on the compute stream. out is (rows, outputs), in is (rows, inputs), weights is
   // (outputs, inputs). `bias` may be null.
@@ -47,6 +49,7 @@ class SmallDense {
 
   // By measurement on an H100: docs/performance/cuda.md.
   static constexpr std::size_t kMultiplicationsPerProcessor = 1u << 20;
+  static constexpr std::size_t kMostRows = 65535 * 16;  // of a result: blocks have at least 16, and a grid 65535 of them
 
   CudaDevice& device_;
   Element element_;

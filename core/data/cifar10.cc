@@ -211,7 +211,9 @@ void download_cifar10(const std::string& folder, const Download& download) {
   };
   fetcher.fetch(request);
   unpack_cifar10(request.path, folder);
+  // Plain files of other bytes would be in doubt with the packed ones.
   std::error_code ignored;
+  for (const KnownFile& file : kFiles) fs::remove(fs::path(folder) / file.name, ignored);
   fs::remove(request.path, ignored);
 }
 

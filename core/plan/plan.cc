@@ -321,14 +321,15 @@ class Planner {
   }
 
   void warn() {
-    bool baseline = false;
+    bool baseline = false, any = false;  // of what can run
     for (const Row& row : rows_) {
       plan_.traits.try_emplace(row.trial.strategy.label, traits(row));
-      baseline |= is_baseline(traits(row), row.trial);
+      any |= row.trial.unavailable.empty();
+      baseline |= is_baseline(traits(row), row.trial) && row.trial.unavailable.empty();
       const std::string changed = changed_precision(versions_[row.version].config, plan_.platforms, row.trial.device_kind);
       if (!changed.empty()) warn_once(changed);
     }
-    if (!baseline) warn_once("no strategy of this experiment is a baseline on one device, so efficiency cannot be computed");
+    if (any && !baseline) warn_once("no strategy of this experiment is a baseline on one device, so efficiency cannot be computed");
     for (std::size_t i = 0; i < config_.strategies.size(); ++i) {
       const bool used = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) { return row.strategy == i && !row.trial.rehearsal; });
       if (!used) warn_once(fmt::format("{} has no row: it supports none of the listed numbers of devices", config_.strategies[i].label));

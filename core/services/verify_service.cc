@@ -167,8 +167,9 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   return true;
 }
 
-// On GPUs if there are any and the config does not list CPUs only, as in training. Throws Error if it lists GPUs only and there are none.
-std::string kind_of_devices(CapabilityProbe& probe, const ScalingConfig& scaling) {
+}  // namespace
+
+std::string device_kind_to_verify(CapabilityProbe& probe, const ScalingConfig& scaling) {
   const std::string cpu(to_string(DeviceKind::cpu));
   const auto lists = [&](const std::string& kind) {
     return scaling.automatic || std::any_of(scaling.devices.begin(), scaling.devices.end(),
@@ -181,6 +182,8 @@ std::string kind_of_devices(CapabilityProbe& probe, const ScalingConfig& scaling
                 "with --set scaling.devices=2");
   return cpu;
 }
+
+namespace {
 
 // The runner's side.
 class VerifyRun {
@@ -325,7 +328,7 @@ class VerifyRun {
 
 std::vector<VerifyFinding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
                                        const VerifyListeners& listeners) {
-  const std::string kind = kind_of_devices(probe, request.config.scaling);
+  const std::string kind = device_kind_to_verify(probe, request.config.scaling);
   listeners.begins(kind);
   settings.seconds_to_prepare = kPrepareSeconds;
   VerifyRun run(request, kind, probe.plugins(), std::move(settings), listeners);

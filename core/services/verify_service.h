@@ -43,6 +43,9 @@ struct VerifyListeners {
   std::function<void(const std::string& text)> says;
 };
 
+// On GPUs if there are any and the config does not list CPUs only, as in training. Throws Error if it lists GPUs only and there are none.
+std::string device_kind_to_verify(CapabilityProbe& probe, const ScalingConfig& scaling);
+
 // Calls the listeners while it runs. Returns all findings. Throws Error if it cannot begin, or if the user stops it.
 std::vector<VerifyFinding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
                                        const VerifyListeners& listeners);

@@ -19,13 +19,14 @@ using ::testing::Not;
 
 class VerifyCommand : public CommandTest {
  protected:
-  Ended verify(const std::string& strategies, std::vector<std::string> arguments) const {
+  std::vector<std::string> arguments(const std::string& strategies, std::vector<std::string> more) const {
     const std::string config = place_.write("verified.yaml", small_config("strategies: [" + strategies + "]\n"));
     // Each worker that is started draws the data: all digits would take longer than the trainings.
-    arguments.insert(arguments.begin(), {"verify", "--quick", config, "--set", "data.set=synthetic", "--set", "data.shape=[1, 8, 8]", "--set", "data.classes=10",
-                                         "--set", "data.samples=1024"});
-    return place_.run(arguments);
+    more.insert(more.begin(), {"verify", "--quick", config, "--set", "data.set=synthetic", "--set", "data.shape=[1, 8, 8]", "--set", "data.classes=10",
+                               "--set", "data.samples=1024"});
+    return more;
   }
+  Ended verify(const std::string& strategies, const std::vector<std::string>& more) const { return place_.run(arguments(strategies, more)); }
 };
 
 const std::vector<std::string> kCalls = {"construct", "traits", "start", "step", "settle", "save", "restore"};
@@ -139,8 +140,8 @@ TEST_F(VerifyCommand, RefusesAConfigThatListsGpusOnlyWhereThereIsNone) {
   const auto on = [&](const char* devices) {
     return verify("serial", {"--only", "as=serial", "-q", "--set", std::string("scaling.devices=") + devices});
   };
-  const Ended refused = on("[cuda:2]");
   if (place_.run({"devices"}).out.find("cuda:0") != std::string::npos) GTEST_SKIP() << "this machine has a GPU";
+  const Ended refused = on("[cuda:2]");
   EXPECT_EQ(refused.code, 4) << refused.out;
   EXPECT_THAT(refused.err, HasSubstr("scaling.devices lists GPUs only"));
   const Ended verified = on("[cuda:2, cpu:1]");
@@ -150,9 +151,8 @@ TEST_F(VerifyCommand, RefusesAConfigThatListsGpusOnlyWhereThereIsNone) {
 
 // Nothing has failed, but the checks are not complete.
 TEST_F(VerifyCommand, SaysThatItWasStopped) {
-  const std::string config = place_.write("stopped.yaml", small_config("strategies: [serial, liar: {how: deadlock, where: step, step: 5, as: stuck}]\n"));
-  Program program = place_.start({"verify", "--quick", config, "--only", "as=serial,as=stuck"});
-  ASSERT_TRUE(program.says("stuck: strategy ", 60));
+  Program program = place_.start(arguments("serial, {liar: {how: deadlock, where: step, step: 5, as: stuck}}", {"--only", "as=serial,as=stuck"}));
+  ASSERT_TRUE(program.says("stuck: strategy ", 100));
   program.signal(SIGINT);
   const Ended ended = program.wait();
   EXPECT_EQ(ended.code, 130) << ended.err;
