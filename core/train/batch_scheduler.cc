@@ -26,9 +26,6 @@ void BatchScheduler::draw_ahead(std::size_t epoch) {
 
 void BatchScheduler::take_order(std::size_t epoch) {
   const double start = now();
-  seconds_taking_ = 0;
-  if (epoch_ == epoch) return;
-  epoch_ = epoch;
   order_ = next_order_.valid() ? next_order_.get() : epoch_order(state_.data.train.samples, state_.trial.seed, epoch);
   if (state_.trial.control) reverse_batches(order_, state_.facts.global_batch);
   seconds_taking_ = now() - start;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <future>
-#include <optional>
 #include <vector>
 
 #include "runtime/graph_steps.h"
@@ -19,7 +18,7 @@ class BatchScheduler {
 
   // Computes the order of this epoch in the background, if there is such an epoch. Called by rank 0.
   void draw_ahead(std::size_t epoch);
-  // Makes the order of this epoch current, unless it is. Called by rank 0 while no other rank uses this object.
+  // Makes the order of this epoch current. Called by rank 0 while no other rank uses this object.
   void take_order(std::size_t epoch);
   // Seconds that the last take_order() took, which includes waiting for an unfinished draw_ahead().
   double seconds_taking() const { return seconds_taking_; }
@@ -37,7 +36,6 @@ class BatchScheduler {
  private:
   TrainingState& state_;
   std::vector<std::uint32_t> order_;
-  std::optional<std::size_t> epoch_;  // of the order
   std::future<std::vector<std::uint32_t>> next_order_;
   double seconds_taking_ = 0;
 };

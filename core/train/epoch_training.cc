@@ -52,7 +52,7 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
   Clocks clocks;
   rank.replica->capture_passes();
   if (rank.sampler != nullptr) rank.sampler->prepare();
-  // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same; the first order is drawn before.
+  // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same.
   if (number == 0) {
     others_.prepare();
     if (is_first) batches_.take_order(epoch);

@@ -57,11 +57,7 @@ class Training {
     checkpoint_.restore(rank);
     state_.ranks[rank].graph_steps = setup_.make_graph_steps(rank);
     setup_.sample_parts(rank);
-    // Later orders are drawn during the epochs before, by a thread as here: what it allocates then does not come as a surprise.
-    if (rank == 0) {
-      batches_.draw_ahead(state_.first_epoch);
-      batches_.take_order(state_.first_epoch);
-    }
+    if (rank == 0) batches_.draw_ahead(state_.first_epoch);
     state_.wait_for_ranks(rank);
     if (rank != 0) return;
     state_.drawn_weights = {};
