@@ -48,7 +48,7 @@ int compare(const Command& command) {
   begin_run(results, plan, data, check_links(supervisor, plan), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, data, command);
   if (command.resume) hosts.check(trials, plan.config, data_of(command), data.fingerprint);
-  announce(plan, trials, directory, command);
+  announce(plan, trials, hosts, directory, command);
   ProgressDisplay display = make_display(plan, trials, command);
   DeviceAvailability availability(plan.platforms);
   FittingBatch fitting;
@@ -65,7 +65,7 @@ int compare(const Command& command) {
   const Overview overview = overview_of(run);
   print_summary(overview, write_reports(overview, directory), command);
   results.close(run);
-  return interruption() != 0 ? exit_code_of(interruption()) : exit_code_of(run);
+  return exit_code_of(run);
 }
 
 }  // namespace

@@ -274,8 +274,8 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
       listener_.found({VerifyFinding::Verdict::failed, of.strategy.label, "runs", of.optimizer, of.ranks, cause_of(cause).sentence});
       listener_.leave();
     };
-  // Processor time of all but this thread and, at the end, the ranks.
-  const auto others = [] { return process_seconds() + descendants_seconds() - thread_seconds(); };
+  // Processor time of all but this thread, the program's own ones and, at the end, the ranks.
+  const auto others = [] { return process_seconds() + descendants_seconds() - thread_seconds() - service_seconds(); };
   double begin = others();
   std::vector<std::size_t> checkpoints;
   if (of.resumes) {

@@ -288,9 +288,9 @@ std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, 
   return trials;
 }
 
-void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory,
-              const Command& command) {
+void announce(const Plan& plan, const std::vector<Trial>& trials, HostTrials& hosts, const std::string& directory, const Command& command) {
   for (const std::string& warning : plan.warnings) print_stderr("warning: {}\n", warning);
+  for (const std::string& warning : hosts.take_warnings()) print_stderr("warning: {}\n", warning);
   if (command.quiet) return;
   if (plan.config.cut_down_for_cpu) {
     print_stderr("no GPU: the `when_cpu:` block of the config applies ({} epoch{}{})\n",
@@ -301,6 +301,8 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
                                  thousands(plan.config.data.train_samples)));
   }
   if (trials.empty()) return print_stderr("no trials left to run; writing the reports of {} again\n", directory);
+  if (command.resume && trials.size() < plan.trials.size())
+    print_stderr("{} of {} trials have their results already\n", plan.trials.size() - trials.size(), plan.trials.size());
   std::set<std::uint64_t> seeds;
   for (const Trial& trial : trials) seeds.insert(trial.seed);
   print_stderr("{} trial{} with seed{} {}: {}\nabout {} (rough estimate); results in {}\n", trials.size(), trials.size() == 1 ? "" : "s",

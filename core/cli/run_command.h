@@ -47,7 +47,7 @@ void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, c
 // The trials still to run, in the order of the plan.
 std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const FoundData& data, const Command& command);
 // Prints on stderr what will run, the directory of the results, and the estimated time.
-void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory, const Command& command);
+void announce(const Plan& plan, const std::vector<Trial>& trials, HostTrials& hosts, const std::string& directory, const Command& command);
 // The progress display for these trials.
 ProgressDisplay make_display(const Plan& plan, const std::vector<Trial>& trials, const Command& command);
 // Runs one trial and records its result, also on failure and if the trial cannot run. What is printed as finished has been

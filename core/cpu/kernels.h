@@ -67,7 +67,10 @@ struct Kernels {
   void (*unpool_row)(const float* gradient, const std::uint8_t* choice, std::size_t width, std::size_t pool_height,
                      std::size_t pool_width, float* in_gradient);
 
-  // x = activation(x). These and the functions below allow any alignment.
+  // to = from * factor. These and the functions below, up to sum_rows, allow any alignment.
+  void (*scale_bytes)(const std::uint8_t* from, std::size_t size, float factor, float* to);
+  void (*scale_floats)(const float* from, std::size_t size, float factor, float* to);
+  // x = activation(x).
   void (*activate)(Activation activation, float* x, std::size_t size);
   // to = gradient * derivative, computed from the activation's output y. `to` may equal `gradient`.
   void (*activate_back)(Activation activation, const float* y, const float* gradient, float* to, std::size_t size);

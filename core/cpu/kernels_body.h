@@ -40,6 +40,19 @@ MGCOMPARE_INLINE void store(float* p, const Lanes& lanes, std::size_t count) {
   }
 }
 
+void scale_bytes(const std::uint8_t* from, std::size_t size, float factor, float* to) {
+  std::size_t i = 0;
+  for (; i + kWidth <= size; i += kWidth) {
+    const Words whole = __builtin_convertvector(*reinterpret_cast<const Bytes*>(from + i), Words);
+    store(to + i, __builtin_convertvector(whole, Lanes) * factor, kWidth);
+  }
+  for (; i < size; ++i) to[i] = static_cast<float>(from[i]) * factor;
+}
+
+void scale_floats(const float* from, std::size_t size, float factor, float* to) {
+  for (std::size_t i = 0; i < size; i += kWidth) store(to + i, load(from + i, size - i) * factor, size - i);
+}
+
 void sum_rows(const float* x, std::size_t rows, std::size_t columns, float* sums) {
   std::memset(sums, 0, columns * sizeof(float));
   for (std::size_t row = 0; row < rows; ++row) {
@@ -70,7 +83,7 @@ float sum_plane(const float* x, std::size_t pixels) {
 namespace mgcompare::MGCOMPARE_KERNELS {
 
 const Kernels kKernels = {kName,        convolve,   convolve_back, convolve_weights, pool_row, unpool_row,
-                          activate,     activate_back, add_bias,   sum_rows,         sum_plane,
+                          scale_bytes,  scale_floats, activate,    activate_back,    add_bias, sum_rows,   sum_plane,
                           transform_tiles, transform_gradients, multiply_tiles, finish_tiles, correlate_tiles};
 
 #undef MGCOMPARE_INLINE

@@ -65,7 +65,7 @@ struct Split {
 struct Dataset {
   std::string name;                 // "mnist"
   std::string origin;               // a folder, "downloaded", "drawn with seed 1"
-  std::string remark;               // a sentence that every result shows: the samples are not those of the set's name
+  std::string remark;               // a sentence that every result shows, on samples that are not what their use suggests
   std::string fingerprint;          // SHA-256 over both splits: a run is only resumed with the same data
   SampleSpec spec;
   std::size_t training_set = 0;     // training samples of the whole set, before the config's limits

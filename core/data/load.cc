@@ -55,6 +55,11 @@ void hold_out(Dataset& set, std::size_t samples) {
   set.train = part_of(set.train, 0, all - samples);
 }
 
+bool are_equal(const Split& a, const Split& b) {
+  return a.samples == b.samples && a.samples > 0 && a.targets == b.targets &&
+         std::equal(a.values.data(), a.values.data() + a.values.size(), b.values.data(), b.values.data() + b.values.size());
+}
+
 // Samples of the same form and number as those of the missing set.
 Dataset fallback_of(const DataConfig& config, const DataPlaces& places, const std::string& missing, const DataLog& log) {
   const std::string set_name(to_string(config.set)), wanted = config.path.empty() ? set_name : fmt::format("{} ({})", config.path, set_name);
@@ -155,6 +160,8 @@ Dataset load_dataset(const DataConfig& config, const DataPlaces& places, const D
   set.training_set = set.train.samples;
   // Before the limits: a run on fewer training samples is evaluated on the same samples as a full run.
   hold_out(set, config.validation_samples);
+  if (set.remark.empty() && are_equal(set.train, set.test))
+    set.remark = fmt::format("The test samples of {} are its training samples: accuracies say nothing about new ones", set.name);
   if (set.test.samples == 0)
     throw DataError(fmt::format("{}: it has no test samples ({}): hold back training samples with `data.validation_samples`",
                                 set.origin, set.name));

@@ -13,9 +13,9 @@ namespace mgcompare {
 double process_seconds();  // of all threads of this process, ended ones included
 double thread_seconds();   // of the calling thread
 
-// Threads that connect devices or hosts, such as those of MPI and NCCL: OtherThreads does not count them. All that exist now,
-// which must not be a plugin's and should live until the process ends; those that begin while an object lives, when no plugin may run;
-// and one that registers itself while it lives.
+// Threads that connect devices or hosts, such as those of MPI and NCCL, and the one that draws the orders of samples: OtherThreads
+// does not count them. All that exist now, which must not be a plugin's and should live until the process ends; those that begin
+// while an object lives, when no plugin may run; and one that registers itself while it lives.
 void register_service_threads();
 class NewServiceThreads {
  public:
@@ -37,8 +37,7 @@ class ServiceThread {
 double service_seconds();  // of all of them, ended ones included
 
 // From begin() to end(), which every rank calls on its own thread: begin() right after a rendezvous of the ranks, end() right
-// after one and before another. Includes the program's own threads, such as the one that draws the order of samples, but not the registered
-// ones above.
+// after one and before another. The registered threads above are not included.
 class OtherThreads {
  public:
   explicit OtherThreads(std::size_t ranks) : ranks_(ranks) {}

@@ -1,6 +1,7 @@
 #include "measure/step_clock.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/clock.h"
@@ -9,6 +10,11 @@ namespace mgcompare {
 namespace {
 
 thread_local StepClock* clock_of_thread = nullptr;
+
+// Of phases whose calls have no names, in the order of Phase.
+constexpr auto kActivities = std::to_array<const char*>(
+    {"a pass", "an update", "the input", "an exchange", "a transfer", "a wait", "own code", nullptr});
+static_assert(kActivities.size() == kPhases);
 
 }  // namespace
 
@@ -66,6 +72,7 @@ void StepClock::go_to(Phase phase, const char* name, bool on_host, const Exchang
   phase_ = phase;
   name_ = name;
   on_host_ = on_host;
+  if (activity_ != nullptr) activity_->set(name != nullptr ? name : kActivities[static_cast<std::size_t>(phase)]);
   if (timeline_ == nullptr) return;
   mark_on_device(size);
   // Exclude the overhead of the mark from all phases.
@@ -114,8 +121,13 @@ void StepClock::PhaseScope::began_with(Phase phase, double seconds) {
   clock->phase_ = own;
 }
 
-StepClock::ThreadScope::ThreadScope(StepClock& clock) : former_(std::exchange(clock_of_thread, &clock)) {}
-StepClock::ThreadScope::~ThreadScope() { clock_of_thread = former_; }
+StepClock::ThreadScope::ThreadScope(StepClock& clock, Activity* activity) : former_(std::exchange(clock_of_thread, &clock)) {
+  clock.activity_ = activity;
+}
+StepClock::ThreadScope::~ThreadScope() {
+  if (Activity* const activity = std::exchange(clock_of_thread->activity_, nullptr)) activity->set(nullptr);
+  clock_of_thread = former_;
+}
 
 StepClock::TimelineScope::TimelineScope(StepClock& clock, DeviceTimeline& timeline, bool capturing) : clock_(clock) {
   timeline.open(capturing);

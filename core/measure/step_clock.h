@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platform/phase.h"
+#include "results/activity.h"
 #include "results/result.h"
 #include "platform/device_timeline.h"
 
@@ -55,11 +56,12 @@ class StepClock {
     bool former_on_host_ = false;
   };
 
-  // Makes `clock` the clock of the calling thread while the scope exists. The clock belongs to the thread, because calls do
+  // Makes `clock` the clock of the calling thread while the scope exists, and `activity`, unless it is null, the place where it
+  // shows its phases. The clock belongs to the thread, because calls do
   // not name the rank that makes them and an optimiser may serve several ranks.
   class ThreadScope {
    public:
-    explicit ThreadScope(StepClock& clock);
+    explicit ThreadScope(StepClock& clock, Activity* activity = nullptr);
     ~ThreadScope();
     ThreadScope(const ThreadScope&) = delete;
     ThreadScope& operator=(const ThreadScope&) = delete;
@@ -102,6 +104,7 @@ class StepClock {
   void mark_on_device(const ExchangeSize& size);
 
   double seconds_[kPhases] = {};
+  Activity* activity_ = nullptr;
   Phase phase_ = Phase::outside;
   const char* name_ = nullptr;
   bool on_host_ = false;            // the phase queues nothing on the device

@@ -1,6 +1,7 @@
 #include "measure/throughput_windows.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace mgcompare {
 namespace {
@@ -36,6 +37,14 @@ std::vector<WindowResult> windows_of(const std::vector<StepInterval>& intervals)
     window.seconds += intervals[i].seconds;
   }
   return windows;
+}
+
+std::vector<StepInterval> of_last_stage(const std::vector<StepInterval>& intervals, const std::vector<std::size_t>& stages, std::size_t steps) {
+  const auto later = std::lower_bound(stages.begin(), stages.end(), steps);
+  if (later == stages.begin()) return intervals;
+  // Some steps have no interval, the last of each epoch among them.
+  const std::size_t skipped = (intervals.size() * *std::prev(later) + steps - 1) / steps;
+  return {intervals.begin() + static_cast<std::ptrdiff_t>(skipped), intervals.end()};
 }
 
 }  // namespace mgcompare

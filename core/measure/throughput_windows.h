@@ -41,4 +41,7 @@ class StepIntervals {
 // fewer than two.
 std::vector<WindowResult> windows_of(const std::vector<StepInterval>& intervals);
 
+// The intervals from the last stage on (see Traits::stages) that begins within `steps`, all of the trial: each stage has a speed of its own.
+std::vector<StepInterval> of_last_stage(const std::vector<StepInterval>& intervals, const std::vector<std::size_t>& stages, std::size_t steps);
+
 }  // namespace mgcompare

@@ -172,7 +172,7 @@ void Supervisor::on_exit(PendingRequest& request) {
   if (!worker_) return;
   read_output();
   const std::optional<Ending> ending = worker_->wait(std::chrono::milliseconds(0));
-  const std::string place = text_of(worker_->position().get());
+  const std::string place = worker_->position().text();
   const bool is_cut_off = worker_->position().is_cut_off();
   worker_.reset();
   sweep_orphans();
@@ -206,7 +206,7 @@ double Supervisor::seconds_without_progress(const PendingRequest& request) const
 void Supervisor::check_limits(PendingRequest& request) {
   const Clock::time_point now = Clock::now();
   const double progress_seconds = seconds_without_progress(request);
-  const std::string place = text_of(worker_->position().get());
+  const std::string place = worker_->position().text();
   if (settings_.interrupted() && !request.stop_sent) {
     request.stop_sent = true;
     request.stop_by = now + seconds(request.stops ? settings_.seconds_to_stop : std::min(kSecondsToAnswer, settings_.seconds_to_stop));

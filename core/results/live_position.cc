@@ -1,6 +1,10 @@
 #include "results/live_position.h"
 
+#include <map>
+#include <vector>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace mgcompare {
 namespace {
@@ -41,6 +45,17 @@ void LivePosition::advance(const Position& position) {
   while (present < next && present >> kStepBits == next >> kStepBits &&
          !packed_.compare_exchange_weak(present, next, std::memory_order_relaxed)) {
   }
+}
+
+std::string LivePosition::text() const {
+  std::map<std::string, std::vector<std::size_t>> ranks;
+  for (std::size_t rank = 0; rank < activities_.size(); ++rank)
+    if (const std::string activity = activities_[rank].get(); !activity.empty()) ranks[activity].push_back(rank);
+  std::string text = text_of(get());
+  for (const auto& [activity, numbers] : ranks)
+    text += fmt::format(", rank{} {} in {}{}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, " "), activity,
+                        activity.find(' ') == std::string::npos ? "()" : "");
+  return text;
 }
 
 Position LivePosition::get() const {

@@ -3,11 +3,13 @@
 // Where a running trial is. It is kept in memory that the worker shares with the runner, so that the runner knows it after
 // the worker crashed.
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "results/activity.h"
 #include "results/status.h"
 
 namespace mgcompare {
@@ -30,6 +32,10 @@ class LivePosition {
   void advance(const Position& position);
   // A position that no writer can have set, from damaged memory, is read as `none`.
   Position get() const;
+  // That of a rank, counted over all hosts, which only its thread changes; null for ranks beyond the first 64.
+  Activity* activity(std::size_t rank) { return rank < activities_.size() ? &activities_[rank] : nullptr; }
+  // The position and what the ranks do: "in step 20 of epoch 1 (training), rank 0 in all_reduce(), rank 1 in own code".
+  std::string text() const;
 
   // The worker found its connection to the runner closed, and ends itself. Any number of threads.
   void cut_off() { is_cut_off_.store(true, std::memory_order_relaxed); }
@@ -38,6 +44,7 @@ class LivePosition {
  private:
   std::atomic<std::uint64_t> packed_{0};  // from the highest bits: phase 8, epoch 24, step 32
   std::atomic<bool> is_cut_off_{false};
+  std::array<Activity, 64> activities_;
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free, "processes share it");
 };
 

@@ -102,7 +102,7 @@ struct Result {
   double step_seconds_median = 0;   // of rank 0
   double samples_per_second = 0;    // samples trained / seconds_training
   double harness_share = 0;         // time of rank 0 outside of steps / seconds_training
-  std::vector<WindowResult> windows;  // of the training, in order; none if the trial has fewer than 60 steps
+  std::vector<WindowResult> windows;  // of the training, from the strategy's last stage on, in order; none if that has fewer than 60 steps
   std::uint64_t samples = 0;        // trained in all epochs
   std::uint64_t samples_due = 0;    // training samples times epochs; 0: not known, in results of older versions
   std::int64_t samples_ignored = 0; // of `samples`, those without a backward pass, or whose gradient nothing read

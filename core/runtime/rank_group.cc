@@ -188,13 +188,13 @@ void RankGroup::check(const char* verb, const Counts& counts, int root) const {
 void RankGroup::barrier() {
   expect_meeting("barrier");
   ++calls_;
-  const StepClock::PhaseScope in(Phase::waiting);
+  const StepClock::PhaseScope in(Phase::waiting, "barrier");
   context_.meet_all(rank_, [&] { meet(context_.access_->hosts()); });
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
   expect_no_section("exclusive()");
-  const StepClock::PhaseScope in(Phase::waiting);
+  const StepClock::PhaseScope in(Phase::waiting, "exclusive");
   ++calls_;
   ++exclusive_sections_;
   context_.scheduler().exclusive(rank_, stripe, [&] {
@@ -206,7 +206,7 @@ void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
 
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
   expect_no_section("wait_until()");
-  const StepClock::PhaseScope in(Phase::waiting);
+  const StepClock::PhaseScope in(Phase::waiting, "wait_until");
   if (context_.is_rehearsal() && !predicate()) refuse_rehearsal("wait_until() waits for other ranks");
   context_.scheduler().wait_until(rank_, predicate);
 }
@@ -274,7 +274,7 @@ void* RankGroup::shared_raw(const std::string& key, const std::function<std::sha
   if (context_.is_rehearsal()) refuse_rehearsal("shared() is an object of all ranks");
   std::unique_lock lock(context_.mutex_);
   if (rank_ != context_.span_.first) {
-    const StepClock::PhaseScope in(Phase::waiting);
+    const StepClock::PhaseScope in(Phase::waiting, "shared");
     context_.made_.wait(lock, [&] { return context_.aborted_ || context_.objects_.contains(key); });
     if (context_.aborted_) throw Aborted();
     return context_.objects_.at(key).get();
@@ -298,7 +298,7 @@ int RankGroup::expose(Vec memory) {
   const std::size_t number = context_.windows_[rank_].size() - 1;
   expect_meeting("expose");
   ++calls_;
-  const StepClock::PhaseScope in(Phase::waiting);
+  const StepClock::PhaseScope in(Phase::waiting, "expose");
   context_.meet_all(rank_, [&] { context_.exchange_sizes(number); });
   return static_cast<int>(number);
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "data/order.h"
 #include "model/schedule.h"
 
 namespace mgcompare {
@@ -20,19 +19,19 @@ void reverse_batches(std::vector<std::uint32_t>& order, std::size_t batch) {
 }  // namespace
 
 void BatchScheduler::draw_ahead(std::size_t epoch) {
-  if (epoch >= state_.config.epochs) return;
-  next_order_ = std::async(std::launch::async, epoch_order, state_.data.train.samples, state_.trial.seed, epoch);
+  if (epoch < state_.config.epochs) orders_.draw_ahead(epoch);
 }
 
 void BatchScheduler::take_order(std::size_t epoch) {
   const double start = now();
-  order_ = next_order_.valid() ? next_order_.get() : epoch_order(state_.data.train.samples, state_.trial.seed, epoch);
-  if (state_.trial.control) reverse_batches(order_, state_.facts.global_batch);
+  std::vector<std::uint32_t>& order = orders_.take(epoch);
+  if (state_.trial.control) reverse_batches(order, state_.facts.global_batch);
+  order_ = {order.data(), order.size()};
   seconds_taking_ = now() - start;
 }
 
 void BatchScheduler::set_order(std::size_t rank) const {
-  state_.ranks[rank].train_feed->set_order({order_.data(), order_.size()});
+  state_.ranks[rank].train_feed->set_order(order_);
 }
 
 Batch BatchScheduler::batch_at(std::size_t rank, std::size_t epoch, std::size_t step) const {

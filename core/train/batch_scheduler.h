@@ -4,20 +4,22 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <future>
 #include <vector>
 
 #include "runtime/graph_steps.h"
+#include "train/epoch_orders.h"
 #include "train/training_state.h"
 
 namespace mgcompare {
 
 class BatchScheduler {
  public:
-  explicit BatchScheduler(TrainingState& state) : state_(state) {}
+  explicit BatchScheduler(TrainingState& state) : state_(state), orders_(state.data.train.samples, state.trial.seed) {}
 
   // Computes the order of this epoch in the background, if there is such an epoch. Called by rank 0.
   void draw_ahead(std::size_t epoch);
+  // Waits until it is computed. Called by rank 0.
+  void wait_for_order() { orders_.wait(); }
   // Makes the order of this epoch current. Called by rank 0 while no other rank uses this object.
   void take_order(std::size_t epoch);
   // Seconds that the last take_order() took, which includes waiting for an unfinished draw_ahead().
@@ -35,8 +37,8 @@ class BatchScheduler {
 
  private:
   TrainingState& state_;
-  std::vector<std::uint32_t> order_;
-  std::future<std::vector<std::uint32_t>> next_order_;
+  EpochOrders orders_;
+  Span<const std::uint32_t> order_;  // of the present epoch
   double seconds_taking_ = 0;
 };
 

@@ -39,8 +39,11 @@ std::uint64_t live_fingerprint(Rank& rank) {
 Vec settled_weights(const TrainingState& state, Rank& rank, std::size_t epoch) {
   const std::uint64_t before = live_fingerprint(rank);
   const std::uint64_t work = rank.replica->work();
-  const Vec settled = rank.strategy->settle(*rank.replica, *rank.group);
-  if (rank.replica->work() != work) throw Error("settle() ran passes or updates, which no figure of the trial counts: they belong in step()");
+  const Vec settled = [&] {
+    const StepClock::PhaseScope in(Phase::strategy, "settle");
+    return rank.strategy->settle(*rank.replica, *rank.group);
+  }();
+  expect_same_work(rank, work, "settle()");
   if (settled.size() != state.spec.parameters)
     throw Error("settle() returned " + std::to_string(settled.size()) + " elements; the network has " +
                 std::to_string(state.spec.parameters));

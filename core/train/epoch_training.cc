@@ -195,7 +195,7 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
   if (!rank.host_sees_all()) rank.clock.take();  // discard: device_times() accounts for the steps
   rank.compare_settings();          // before rest(), in which the strategy might put them back
   {
-    const StepClock::PhaseScope in(Phase::strategy);
+    const StepClock::PhaseScope in(Phase::strategy, "rest");
     rank.strategy->rest(*rank.replica, *rank.group);
   }
   rank.group->forbid_collectives(false);

@@ -173,7 +173,7 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Ho
   result.step_seconds_median = median(first.step_seconds);
   result.samples_per_second = result.seconds_training > 0 ? static_cast<double>(result.samples) / result.seconds_training : 0;
   result.harness_share = result.seconds_training > 0 ? first.times.harness / result.seconds_training : 0;
-  result.windows = windows_of(first.intervals.all());
+  result.windows = windows_of(of_last_stage(first.intervals.all(), facts.traits.stages, result.steps));
   result.weights_hash = hash_of(first.settled_weights);
   result.ranks = report.times;
   result.metrics = report.metrics;

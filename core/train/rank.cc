@@ -80,8 +80,15 @@ void restore_rank(Rank& rank, Blobs& blobs) {
     figures[name] = {m.at(0), m.at(1), m.at(2), m.at(3), m.at(4), m.at(5).get<std::vector<std::uint64_t>>()};
   rank.replica->set_metrics(std::move(figures));
   BlobArchive of_strategy(*rank.device, blobs, kStrategy);
+  const std::uint64_t work = rank.replica->work();
   rank.strategy->restore(of_strategy);
+  expect_same_work(rank, work, "restore()");
   expect_restored(rank, blobs);
+}
+
+void expect_same_work(const Rank& rank, std::uint64_t before, const char* function) {
+  if (rank.replica->work() != before)
+    throw Error(fmt::format("{} ran passes or updates, which no figure of the trial counts: they belong in step()", function));
 }
 
 }  // namespace mgcompare

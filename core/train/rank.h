@@ -71,5 +71,7 @@ struct Rank {
 // The state of a rank that training changes, for checkpoints. The strategy saves and restores its own part.
 Blobs save_rank(Rank& rank);
 void restore_rank(Rank& rank, Blobs& blobs);
+// Throws Error unless the replica's work() is as it was before this function of the strategy.
+void expect_same_work(const Rank& rank, std::uint64_t before, const char* function);
 
 }  // namespace mgcompare

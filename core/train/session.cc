@@ -78,6 +78,14 @@ void check_plugin_unwritten(const Trial& trial, const FileIdentity& before) {
                           "repeats the finished trials of {}", trial.plugin_file, trial.strategy.name));
 }
 
+// What a strategy throws rarely says where it was thrown.
+Result failure(const std::exception_ptr& thrown, const Position& at) {
+  Cause cause = cause_of(thrown);
+  const bool is_within = at.phase == TrialPhase::warm_up || at.phase == TrialPhase::training || at.phase == TrialPhase::evaluation;
+  if (cause.status == TrialStatus::failed && is_within) cause.sentence = fmt::format("{}: {}", text_of(at), cause.sentence);
+  return result_of(cause);
+}
+
 // The request without callbacks and schedule.
 TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Dataset& dataset) {
   if (!trial.data_fingerprint.empty() && dataset.fingerprint != trial.data_fingerprint)
@@ -174,7 +182,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.position = &position;
     request.hosts = hosts;
     request.stop = stop;
-    request.leave = [&leave](const std::exception_ptr& thrown) { leave(result_of(cause_of(thrown))); };
+    request.leave = [&](const std::exception_ptr& thrown) { leave(failure(thrown, position.get())); };
     const double seconds_loading = now() - start;
     if (is_backend(trial.plugin_file) && !trial.reference) {
       if (files.replay) throw Error("a backend keeps no record, so its trials cannot be replayed; run the experiment again");
@@ -196,7 +204,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     outcome.result.seconds_setup += seconds_loading;
     return std::move(outcome.result);
   } catch (...) {
-    return result_of(cause_of(std::current_exception()));
+    return failure(std::current_exception(), position.get());
   }
 }
 

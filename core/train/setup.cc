@@ -124,7 +124,12 @@ void Setup::prepare(std::size_t number, bool live) {
   StrategyOptions options(state_.trial.strategy.options);
   rank.strategy = state_.request.make(options, state_.facts);
   state_.check_traits(*rank.strategy);
-  rank.strategy->start(*rank.replica, *rank.group);
+  const std::uint64_t work = rank.replica->work();
+  {
+    const StepClock::PhaseScope in(Phase::strategy, "start");
+    rank.strategy->start(*rank.replica, *rank.group);
+  }
+  expect_same_work(rank, work, "start()");
   if (live) {
     expect_initial(rank, rank.network->weights(), weights, "weights");
     expect_initial(rank, rank.network->buffers(), buffers, "statistics of batch normalisation");

@@ -33,7 +33,8 @@ class Training {
 
  private:
   void run_rank(std::size_t rank) {
-    const StepClock::ThreadScope of_thread(state_.ranks[rank].clock);
+    LivePosition* const position = state_.request.position;
+    const StepClock::ThreadScope of_thread(state_.ranks[rank].clock, position == nullptr ? nullptr : position->activity(state_.global(rank)));
     begin(rank);
     for (std::size_t epoch = state_.first_epoch; epoch < state_.config.epochs && !state_.out_of_steps(); ++epoch) {
       epochs_.begin(rank, epoch);
@@ -55,9 +56,11 @@ class Training {
     const double warmed_up = now();
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
+    // Orders of later epochs are drawn during the epochs before. Frameworks receive theirs before their clocks start, too.
+    if (rank == 0) batches_.draw_ahead(state_.first_epoch);
     state_.ranks[rank].graph_steps = setup_.make_graph_steps(rank);
     setup_.sample_parts(rank);
-    if (rank == 0) batches_.draw_ahead(state_.first_epoch);
+    if (rank == 0) batches_.wait_for_order();
     state_.wait_for_ranks(rank);
     if (rank != 0) return;
     state_.drawn_weights = {};

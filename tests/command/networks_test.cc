@@ -45,6 +45,7 @@ TEST_F(NetworksCommand, RunAsOneExperiment) {
   // The other network is added to the run; finished trials stay.
   const Ended resumed = place_.run({both, "-o", "run", "--resume"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("4 of 8 trials have their results already"));
   const auto run = read_run((place_.folder() / "run").string());
   std::map<std::string, std::set<std::uint64_t>> parameters;
   for (const Row& row : run.rows) {

@@ -164,6 +164,14 @@ TEST(NpySet, HasTheFormOfItsArrays) {
   EXPECT_EQ(set.train.values.size(), 6u * 5 * 11 * 13 * 4);
 }
 
+TEST(NpySet, TestSamplesThatAreTheTrainingSamplesAreTold) {
+  const Folder folder;
+  write_odd_set(folder);
+  EXPECT_EQ(load_dataset(set_in(folder), {}, nullptr).remark, "");
+  for (const char* name : {"x", "y"}) std::filesystem::copy_file(folder.path(std::string(name) + ".npy"), folder.path(std::string(name) + "_test.npy"), std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(load_dataset(set_in(folder), {}, nullptr).remark, HasSubstr("The test samples of npy are its training samples"));
+}
+
 TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
   const Folder folder;
   write_odd_set(folder);

@@ -153,6 +153,22 @@ TEST_P(KernelSets, ElementwiseKernelsRespectEveryLength) {
   }
 }
 
+TEST_P(KernelSets, ScaleSamplesToTheLastBit) {
+  std::vector<std::uint8_t> bytes(257);
+  std::vector<float> floats(257);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i), floats[i] = 0.3f * static_cast<float>(i) - 20;
+  constexpr float kFactor = 1.0f / 255;
+  for (std::size_t size : {0, 1, 3, 15, 16, 17, 256}) {
+    for (const bool whole : {true, false}) {
+      std::vector<float> to(size + 1, 9.0f);
+      if (whole) kernels_.scale_bytes(bytes.data() + 1, size, kFactor, to.data());
+      else kernels_.scale_floats(floats.data() + 1, size, kFactor, to.data());
+      for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(to[i], (whole ? static_cast<float>(bytes[i + 1]) : floats[i + 1]) * kFactor);
+      EXPECT_EQ(to[size], 9.0f) << "wrote past the end";
+    }
+  }
+}
+
 TEST_P(KernelSets, PoolingGivesGradientsToTheFirstLargestPixel) {
   constexpr std::size_t kWidth = 7;
   Array<float> in = random(2 * kWidth * kLanes, 1), out(device_, 3 * kLanes), back(device_, in.size());

@@ -56,6 +56,8 @@ class Occasional : public Strategy {
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
                              "keeps the first epoch",    // passes get batches as in the first epoch
+                             "passes in start",          // start() passes a batch
+                             "updates in start",         // start() updates a copy of the weights
                              "passes in settle",         // settle() passes the last batch again
                              "updates in settle",        // settle() returns a copy with one more update
                              "counts to 256",            // scales gradients by a count of steps, which it saves in one byte
@@ -80,6 +82,10 @@ class Occasional : public Strategy {
 
   void start(Replica& replica, Group&) override {
     own_ = device_array<float>(replica.device(), replica.weights().size());
+    const Shape shape{replica.inputs()};
+    const Batch first({0, 0, 0, 1, 0, 1, 0.1}, shape);
+    if (how_ == "passes in start") replica.forward(first);
+    if (how_ == "updates in start") replica.optimizer().update(own_.span(), replica.gradients(), first);
   }
 
   void step(Replica& replica, Group& group, const Batch& batch) override {

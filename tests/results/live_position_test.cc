@@ -32,6 +32,22 @@ TEST(LivePosition, OfDamagedMemoryIsNone) {
   LivePosition live;
   std::memset(static_cast<void*>(&live), 0xff, sizeof(live));
   EXPECT_EQ(live.get().phase, TrialPhase::none);
+  EXPECT_EQ(live.text(), "before the trial began");
+}
+
+TEST(LivePosition, SaysWhatEachRankDoes) {
+  LivePosition live;
+  live.set({TrialPhase::training, 0, 20});
+  EXPECT_EQ(live.text(), "in step 20 of epoch 1 (training)");
+  live.activity(0)->set("all_reduce");
+  live.activity(1)->set("own code");
+  live.activity(63)->set("all_reduce");
+  EXPECT_EQ(live.activity(64), nullptr);
+  EXPECT_EQ(live.text(), "in step 20 of epoch 1 (training), ranks 0 63 in all_reduce(), rank 1 in own code");
+  live.activity(1)->set("a_name_of_more_than_sixteen_letters");
+  EXPECT_EQ(live.activity(1)->get(), "a_name_of_more_");
+  for (const std::size_t rank : {0, 1, 63}) live.activity(rank)->set(nullptr);
+  EXPECT_EQ(live.text(), "in step 20 of epoch 1 (training)");
 }
 
 TEST(LivePosition, IsASentence) {

@@ -153,13 +153,16 @@ TEST_F(Promises, SettleLeavesTheLiveWeightsAlone) {
   EXPECT_EQ(add(liar("settle scales weights", 1)).result.epochs.front().ranks_moved, 1u);
 }
 
-TEST_F(Promises, PassesAndUpdatesInSettleFailTheTrial) {
-  for (const char* how : {"passes in settle", "updates in settle"}) {
-    try {
-      add(occasional(how, 2));
-      ADD_FAILURE() << how;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), ::testing::HasSubstr("settle() ran passes or updates")) << how;
+TEST_F(Promises, PassesAndUpdatesOutsideOfStepsFailTheTrial) {
+  for (const std::string place : {"start", "settle"}) {
+    for (const char* what : {"passes in ", "updates in "}) {
+      const std::string how = what + place;
+      try {
+        add(occasional(how, 2));
+        ADD_FAILURE() << how;
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), ::testing::HasSubstr(place + "() ran passes or updates")) << how;
+      }
     }
   }
 }

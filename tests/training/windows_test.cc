@@ -35,6 +35,20 @@ TEST(Windows, HoldEveryIntervalOnce) {
   EXPECT_NEAR(windows[2].samples_per_second(), 3'300 / 0.82, 1e-6);
 }
 
+// 4 epochs of 26 steps, of which the last has no interval.
+TEST(Windows, AreOfTheLastStageThatBegins) {
+  std::vector<StepInterval> all = intervals(100, 0.01);
+  for (std::size_t i = 0; i < 50; ++i) all[i].seconds = 0.04;
+  EXPECT_EQ(of_last_stage(all, {}, 104).size(), 100u);
+  EXPECT_EQ(of_last_stage(all, {104, 200}, 104).size(), 100u);
+  for (const std::vector<std::size_t>& stages : {std::vector<std::size_t>{52}, {26, 52}, {26, 52, 104}}) {
+    const std::vector<StepInterval> last = of_last_stage(all, stages, 104);
+    ASSERT_EQ(last.size(), 50u);
+    EXPECT_EQ(last.front().seconds, 0.01);
+  }
+  EXPECT_TRUE(of_last_stage({}, {0}, 1).empty());
+}
+
 TEST(StepIntervals, AreFromStepToStep) {
   StepIntervals intervals;
   intervals.begin_epoch();

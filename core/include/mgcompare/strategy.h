@@ -94,6 +94,7 @@ class Strategy {
   virtual Traits traits() const = 0;
   // Once, before the first step; all replicas have the same weights. Allocate here. No rank steps before all have
   // returned. Call group.barrier() between allocations and the first exchange: an allocation beside one can hang GPUs.
+  // It must not run passes or updates, which would be in no figure.
   virtual void start(Replica&, Group&) {}
   // Learns from this rank's share of the batch. In lockstep a share can be empty.
   virtual void step(Replica& replica, Group& group, const Batch& batch) = 0;
@@ -108,7 +109,7 @@ class Strategy {
   virtual Vec settle(Replica& replica, Group&) { return replica.weights(); }
   // Saves the object's state, after settle(). The program saves weights, buffers and all optimisers itself. A checkpoint of more
   // than 64 copies of the model for each rank is not written. restore() is called after start(), and must leave
-  // weights and buffers as they are.
+  // weights and buffers as they are and run no passes or updates.
   virtual void save(Archive&) {}
   virtual void restore(Archive&) {}
 };
