@@ -64,9 +64,10 @@ void measure(Cell& cell) {
   cell.window_drift = spread_of(std::move(drifts));
 }
 
-// Marks of all repeats, each kind once. A row is too short if most of its repeats are.
+// Marks of all repeats, each kind once. A row is too short if most of its repeats are. The clock of a backend is wrong if it is in half of
+// them: on a busy machine one message may be late by any time.
 void mark(Cell& cell, const PromiseChecks& promises) {
-  std::size_t too_short = 0;
+  std::size_t too_short = 0, other_clock = 0;
   bool some_kept = false;
   for (const Row* row : cell.done) {
     const PromiseCheck check = promises.of(*row);
@@ -78,6 +79,7 @@ void mark(Cell& cell, const PromiseChecks& promises) {
       cell.promise = check;
     for (const Mark& mark : marks_of(*row, check)) {
       too_short += mark.kind == MarkKind::too_short ? 1 : 0;
+      other_clock += mark.kind == MarkKind::other_clock ? 1 : 0;
       if (mark.kind == MarkKind::broken_promise && check.epoch == cell.promise.epoch)
         std::erase_if(cell.marks, [](const Mark& other) { return other.kind == MarkKind::broken_promise; });
       if (!cell.is_marked(mark.kind)) cell.marks.push_back(mark);
@@ -90,6 +92,8 @@ void mark(Cell& cell, const PromiseChecks& promises) {
   }
   if (2 * too_short <= cell.done.size())
     std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::too_short; });
+  if (2 * other_clock < cell.done.size())
+    std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::other_clock; });
   std::sort(cell.marks.begin(), cell.marks.end(), [](const Mark& a, const Mark& b) { return a.kind < b.kind; });
 }
 

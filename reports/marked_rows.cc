@@ -87,6 +87,9 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
                               "their training is outside of the training clock", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::unchecked_promise); !cells.empty())
     all.push_back(fmt::format("Exact rows whose promise was not checked: {}. The reason: {}", titles_of(cells), cells.front()->promise.what));
+  if (const auto cells = cells_with(comparison, MarkKind::lost_processors); !cells.empty())
+    all.push_back(fmt::format("Their ranks waited for processors while they computed: {}. Another run or program used the same cores, a limit on processor "
+                              "time applies (a container's, for example), or the process was stopped for moments; run them again without it", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::busy_threads); !cells.empty())
     all.push_back(fmt::format("Threads that are not ranks, or other processes, used up to {:.2f} processors during the training: {}. Their work is not "
                               "counted in `devices`", busy_processors(cells), titles_of(cells)));

@@ -31,6 +31,17 @@ bool has_busy_threads(const Row& row) {
   return (busy > kBusyThreads * result.seconds_training && busy > kLeastBusySeconds) || takes_share;
 }
 
+// The share of the time in which its ranks computed by the clock, but had no processor. What they do while they exchange, too, hides some of
+// it. 0 where it is not known.
+double lost_share(const Row& row) {
+  const Result& result = row.result;
+  const bool is_known = row.trial.device_kind == DeviceKind::cpu && row.trial.hosts == 1 && row.trial.ranks_per_device == 1 && result.seconds_rank_threads > 0;
+  if (!is_known || is_backend(row.trial.plugin_file)) return 0;
+  double computed = 0;
+  for (const RankTimes& rank : result.ranks) computed += rank.compute + rank.optimizer + rank.input;
+  return computed > kLeastBusySeconds ? 1 - result.seconds_rank_threads / computed : 0;
+}
+
 bool has_one_model(const Row& row) {
   return row.trial.ranks() > 1 && has_trait(row.result, "models", "one") && row.result.steps > 0;
 }
@@ -79,7 +90,7 @@ bool sends_too_little(const Row& row) {
 }  // namespace
 
 bool disqualifies(MarkKind kind) {
-  return kind != MarkKind::busy_threads && kind != MarkKind::other_losses && kind != MarkKind::unchecked_promise;
+  return kind != MarkKind::lost_processors && kind != MarkKind::busy_threads && kind != MarkKind::other_losses && kind != MarkKind::unchecked_promise;
 }
 
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
@@ -115,6 +126,8 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (!result.changed_settings.empty())
     marks.push_back({MarkKind::changed_settings, fmt::format("changed {}", result.changed_settings)});
+  if (const double lost = lost_share(row); lost > kLostShare)
+    marks.push_back({MarkKind::lost_processors, fmt::format("had no processor for {} of its work", percent_text(lost))});
   if (has_busy_threads(row))
     marks.push_back({MarkKind::busy_threads, "other threads are busy"});
   if (const std::size_t epoch = first_epoch(result, &EpochResult::ranks_apart); epoch > 0)

@@ -24,6 +24,7 @@ enum class MarkKind {
   stood_still,                      // the worker was stopped during the training
   too_short,                        // the training is too short to measure its speed
   changed_settings,                 // its threads ran under other conditions than those of other rows
+  lost_processors,                  // its ranks did not get the processor time that their work took
   busy_threads,                     // threads that are not ranks, or processes, used much processor time
   ranks_apart,                      // one model, but the ranks end an epoch with different weights
   moved_by_settle,                  // settle() changed the live weights
@@ -36,7 +37,7 @@ struct Mark {
   std::string text;                 // "breaks its promise in epoch 1"
 };
 
-// Whether a row with such a mark is never the best of anything. All but busy_threads, other_losses and unchecked_promise.
+// Whether a row with such a mark is never the best of anything. All but lost_processors, busy_threads, other_losses and unchecked_promise.
 bool disqualifies(MarkKind kind);
 
 // A preempted thread may lose a time slice, some 4 ms: in shorter trainings that is a fifth of the figure or more. Repeats show
@@ -50,6 +51,10 @@ inline constexpr double kStandstillShare = 0.01;
 // device more, however many devices there are. On a busy CPU no thread gets a whole processor, so there also relative to the ranks'
 // own processor time, as in `verify`; less than the seconds below is too little to tell.
 inline constexpr double kBusyThreads = 0.2, kBusyShare = 0.1, kLeastBusySeconds = 0.01;
+
+// The share of the time of passes, updates and input in which a rank's thread on a CPU may have had no processor: the kernel's own work and
+// other programs. A tenth of it is beyond what an idle machine loses.
+inline constexpr double kLostShare = 0.1;
 
 // By how much the clock of a backend may differ from the program's: a share of an epoch, and seconds by which messages are late. One
 // message may be late by a time slice on a busy machine; at the lower quartile of three epochs or more it was late by less than 0.6 ms there, and

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "reports/json_number.h"
 #include "reports/text.h"
@@ -21,6 +22,14 @@ class Log {
   }
   void start(const char* key, const Json& metadata = Json::object()) { line("INTERVAL_START", key, nullptr, metadata); }
   void end(const char* key, const Json& metadata = Json::object()) { line("INTERVAL_END", key, nullptr, metadata); }
+  // `epochs`: trained before it, a whole number at the end of an epoch.
+  void evaluation(const Json& epochs, double accuracy, double seconds) {
+    const Json number_of = {{"epoch_num", epochs}};
+    start("eval_start", number_of);
+    pass(seconds);
+    point("eval_accuracy", json_number(accuracy), number_of);
+    end("eval_stop", number_of);
+  }
   const std::string& text() const { return text_; }
 
  private:
@@ -66,14 +75,18 @@ std::string mllog(const Run& run, const Row& row) {
   for (std::size_t epoch = 0; epoch < result.epochs.size(); ++epoch) {
     const EpochResult& one = result.epochs[epoch];
     const Json number_of = {{"epoch_num", epoch + 1}};
+    // Only their sum is known.
+    const double evaluation_seconds = one.seconds_evaluation / static_cast<double>(one.evaluations.size() + 1);
+    double trained = 0;
     log.start("epoch_start", number_of);
-    log.pass(one.seconds_training);
+    for (const EvaluationResult& within : one.evaluations) {
+      log.pass(within.seconds_training - std::exchange(trained, within.seconds_training));
+      log.evaluation(static_cast<double>(epoch) + within.epochs, within.accuracy, evaluation_seconds);
+    }
+    log.pass(one.seconds_training - trained);
     log.point("train_loss", json_number(one.loss), number_of);
     log.end("epoch_stop", number_of);
-    log.start("eval_start", number_of);
-    log.pass(one.seconds_evaluation);
-    log.point("eval_accuracy", json_number(one.accuracy), number_of);
-    log.end("eval_stop", number_of);
+    log.evaluation(epoch + 1, one.accuracy, evaluation_seconds);
   }
   const bool is_done = result.status == TrialStatus::done, is_missed = config.target_accuracy > 0 && !(result.seconds_to_target > 0);
   Json how = {{"status", is_done && !is_missed ? "success" : "aborted"}};

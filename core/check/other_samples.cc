@@ -1,8 +1,10 @@
 #include "check/other_samples.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "data/order.h"
+#include "mgcompare/random.h"
 
 namespace mgcompare {
 namespace {
@@ -25,6 +27,35 @@ std::optional<std::vector<std::uint32_t>> order_with_other(const Split& split, s
     return order;
   }
   return std::nullopt;
+}
+
+std::optional<Split> with_others(const Split& split, std::uint64_t seed, std::size_t epoch, Range positions) {
+  const std::size_t bytes = split.values.size() / split.samples, targets = split.targets.size() / split.samples;
+  const std::vector<std::uint32_t> order = epoch_order(split.samples, seed, epoch);
+  std::vector<std::uint8_t> values(split.values.begin(), split.values.end());
+  Split changed = split;
+  for (std::size_t position = positions.begin; position < positions.end; ++position) {
+    const auto others = order_with_other(split, seed, epoch, position);
+    if (!others) return std::nullopt;
+    const std::size_t own = order[position], other = others->at(position);
+    std::copy_n(split.values.data() + other * bytes, bytes, values.data() + own * bytes);
+    std::copy_n(split.targets.data() + other * targets, targets, changed.targets.data() + own * targets);
+  }
+  changed.values = SharedBytes(std::move(values));
+  return changed;
+}
+
+std::vector<Range> places_of_epoch(std::size_t samples, std::size_t batch, std::uint64_t seed) {
+  const std::size_t steps = (samples + batch - 1) / batch;
+  if (steps < 3) return {};
+  const Random random(seed, 0);
+  const std::size_t first = random.below(0, steps - 2), half = batch / 2, size = std::max<std::size_t>(1, batch / 4);
+  std::vector<Range> places;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const std::size_t begin = (first + k / 2) * batch + k % 2 * half + random.below(k + 1, std::max<std::size_t>(1, half - size + 1));
+    places.push_back({begin, begin + size});
+  }
+  return places;
 }
 
 }  // namespace mgcompare

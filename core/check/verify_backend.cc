@@ -11,6 +11,7 @@
 
 #include "backends/backend_probe.h"
 #include "check/observed_strategy.h"
+#include "check/other_samples.h"
 #include "check/reference.h"
 #include "check/verify_size.h"
 #include "check/weight_difference.h"
@@ -32,6 +33,7 @@ constexpr char kEqualsRates[] = "equals one device with the learning rates of th
 constexpr char kEqualsSchedule[] = "equals one device through the schedule of the config in fp32 (average pooling, tanh for relu; no dropout)";
 constexpr char kEqualsAsIs[] = "equals one device after one step of the network as it is in fp32 (no dropout)";
 constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
+constexpr char kDepends[] = "the weights depend on the samples of each step";
 constexpr char kReportsLoss[] = "reports the mean loss of one device in each epoch";
 constexpr std::size_t kEpochs = 4;
 constexpr std::size_t kSmallBatch = 4;  // of the long training: many steps of few samples
@@ -99,6 +101,8 @@ class Check {
     };
     if (!is_smooth(summary.backend) || !compare(summary, own, most, with_own_rates())) compare_if_smooth(own, through_schedule());
     for (const std::string& optimizer : std::set{of_.scope.optimizers.front(), own}) compare_if_smooth(optimizer, many_steps());
+    // Of an exact one the trainings above say more.
+    if (summary.traits.promise != Traits::Promise::exact) check_dependence(summary, own, most);
     for (const std::string& difference : summary.backend.differs) report(Verdict::printed, "", 0, "differs by design", difference);
   }
 
@@ -209,7 +213,7 @@ class Check {
     request.stop = of_.stop;
     if (listener_.progress) request.report = listener_.progress;
     Course course;
-    for (const EpochResult& epoch : train(request).result.epochs) course.losses.push_back(epoch.loss);
+    for (const EpochResult& epoch : mgcompare::train(request).result.epochs) course.losses.push_back(epoch.loss);
     for (Observation::Epoch& epoch : seen.ranks[0].epochs) course.models.push_back({std::move(epoch.weights), std::move(epoch.buffers), {}});
     return course;
   }
@@ -226,6 +230,51 @@ class Check {
     Dataset dataset = of_.dataset;
     dataset.train = part_of(dataset.train, 0, length.samples);
     return dataset;
+  }
+
+  // `settled` gets the weights after each epoch.
+  Result train(const Trial& trial, const Dataset& dataset, const Numerics& numerics, const std::function<void(std::size_t, const BackendWeights&)>& settled) {
+    LivePosition unwanted;
+    const auto progress = listener_.progress ? listener_.progress : [](const Progress&) {};
+    return train_backend({trial, dataset, of_.platform, numerics, of_.folder, progress, listener_.position != nullptr ? *listener_.position : unwanted,
+                          of_.stop, nullptr, settled});
+  }
+
+  // An approximate backend may train less than it says: then it does not notice other samples in some places.
+  void check_dependence(const StrategySummary& summary, const std::string& optimizer, int devices) {
+    Length length = brief();
+    length.epochs = 1;
+    const Trial trial = trial_of(optimizer, devices, summary.backend, length);
+    if (const std::string missing = missing_in_backend(summary, trial, trial.config); !missing.empty())
+      return report(Verdict::skipped, optimizer, devices, kDepends, missing);
+    const std::vector<Range> places = places_of_epoch(length.samples, length.batch, of_.scope.seed);
+    if (places.empty()) return report(Verdict::skipped, optimizer, devices, kDepends, "an epoch has fewer than three steps");
+    if (listener_.training) listener_.training(optimizer, devices);
+    try {
+      const auto weights_of = [&](const Dataset& dataset) {
+        std::vector<float> weights;
+        train(trial, dataset, {.precision = Precision::fp32, .deterministic = true},
+              [&](std::size_t, const BackendWeights& model) { weights = model.parameters; });
+        return weights;
+      };
+      const Dataset dataset = samples_of(length);
+      const std::vector<float> weights = weights_of(dataset);
+      for (const Range& place : places) {
+        Dataset altered = dataset;
+        const std::optional<Split> others = with_others(dataset.train, of_.scope.seed, 0, place);
+        if (!others) continue;
+        altered.train = *others;
+        if (weights_of(altered) != weights) continue;
+        return report(Verdict::failed, optimizer, devices, kDepends,
+                      fmt::format("other samples at positions {} to {} of an epoch with batches of {} give the same bits: they are not learned from", place.begin,
+                                  place.end - 1, length.batch));
+      }
+      report(Verdict::passed, optimizer, devices, kDepends, fmt::format("other samples in {} places give other weights", places.size()));
+    } catch (const Interrupted&) {
+      throw;
+    } catch (...) {
+      report(Verdict::failed, optimizer, devices, "runs", cause_of(std::current_exception()).sentence);
+    }
   }
 
   // Returns false if rounding decides where this training goes, so that not all of its epochs say something.
@@ -253,10 +302,7 @@ class Check {
         differences.push_back(largest_difference(expected.models.at(epoch).weights, model.parameters));
         gaps.push_back(statistics_gap(spec, expected.models[epoch].buffers, model.buffers));
       };
-      LivePosition unwanted;
-      const auto progress = listener_.progress ? listener_.progress : [](const Progress&) {};
-      const Result result = train_backend({trial, dataset, of_.platform, numerics, of_.folder, progress,
-                                           listener_.position != nullptr ? *listener_.position : unwanted, of_.stop, nullptr, settled});
+      const Result result = train(trial, dataset, numerics, settled);
       // Weights that are promised to be approximate may differ; the distance is printed.
       const Verdict beyond = summary.traits.promise == Traits::Promise::exact ? Verdict::failed : Verdict::printed;
       const auto judge = [&](const char* check, const std::string& figure, double size, double limit) {

@@ -97,8 +97,8 @@ std::vector<Key> training_keys() {
        .field = Number([](Config& c) -> double& { return c.schedule.final_rate; }),
        .max = kMany},
       {.name = "schedule.warm_up_epochs",
-       .help = "Linear warm-up of the learning rate, from that of one base batch to its full "
-               "value, over N epochs.",
+       .help = "Linear warm-up of the learning rate over N epochs: from that of one base batch where `batch_rule` "
+               "raises it, otherwise from 0.",
        .field = Number([](Config& c) -> double& { return c.schedule.warm_up_epochs; }),
        .max = 1e6,
        .unit = "epochs"},

@@ -85,7 +85,6 @@ class RankReplica : public Replica {
   MeteredDevice& meter() { return device_; }
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t strategy_updates() const;                      // of host_optimizer() and device_optimizer()
-  bool has_strategy_optimizers() const { return !optimizers_.empty(); }
   std::uint64_t strategy_state_bytes(bool on_host) const;
   std::uint64_t issued_steps() const { return issued_steps_; }  // by the host; captured steps count once
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }

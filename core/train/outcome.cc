@@ -181,7 +181,8 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Ho
   result.peak_memory = report.peak_memory;
   result.bytes_per_step = report.steps == 0 ? 0 : report.bytes / static_cast<double>(report.steps);
   if (result.changed_settings.empty()) result.changed_settings = report.changed_settings;
-  result.updates = report.has_strategy_optimizers ? report.strategy_updates : first.replica->own_updates();
+  // A strategy may have optimisers that it does not use with these options.
+  result.updates = report.strategy_updates > 0 ? report.strategy_updates : first.replica->own_updates();
   if (facts.trial->rehearsal) {
     result.exchange_calls = first.breakdown.calls;
     result.exchange_call_steps = first.breakdown.call_steps;

@@ -41,7 +41,6 @@ void to_json(nlohmann::json& json, const HostReport& report) {
           {"steps", report.steps},
           {"peak_memory", report.peak_memory},
           {"strategy_updates", report.strategy_updates},
-          {"has_strategy_optimizers", report.has_strategy_optimizers},
           {"changed_settings", report.changed_settings}};
 }
 
@@ -54,7 +53,6 @@ void from_json(const nlohmann::json& json, HostReport& report) {
   json.at("steps").get_to(report.steps);
   json.at("peak_memory").get_to(report.peak_memory);
   json.at("strategy_updates").get_to(report.strategy_updates);
-  json.at("has_strategy_optimizers").get_to(report.has_strategy_optimizers);
   json.at("changed_settings").get_to(report.changed_settings);
 }
 
@@ -78,7 +76,6 @@ HostReport host_report(const TrainingState& state) {
     report.bytes += static_cast<double>(rank.bytes);
     report.steps += rank.step_seconds.size();
     report.peak_memory = std::max(report.peak_memory, state.request.platform->peak_memory(rank.device->index()));
-    report.has_strategy_optimizers = report.has_strategy_optimizers || rank.replica->has_strategy_optimizers();
     report.strategy_updates += rank.replica->strategy_updates();
     if (report.changed_settings.empty() && !rank.changed_settings.empty())
       report.changed_settings = fmt::format("{} of rank {}", rank.changed_settings, state.global(number));
@@ -96,7 +93,6 @@ HostReport merged(const std::vector<HostReport>& hosts) {
     all.bytes += host.bytes;
     all.steps += host.steps;
     all.peak_memory = std::max(all.peak_memory, host.peak_memory);
-    all.has_strategy_optimizers = all.has_strategy_optimizers || host.has_strategy_optimizers;
     all.strategy_updates += host.strategy_updates;
     if (all.changed_settings.empty()) all.changed_settings = host.changed_settings;
   }

@@ -31,7 +31,6 @@ struct HostReport {
   std::vector<RankPlacement> placement;
   double bytes = 0;
   std::uint64_t steps = 0, peak_memory = 0, strategy_updates = 0;
-  bool has_strategy_optimizers = false;
   std::string changed_settings;     // by a strategy, and of which rank
 };
 

@@ -34,6 +34,29 @@ TEST(Mllog, TellsATrialInOrder) {
   EXPECT_EQ(last, 1714564810200);
 }
 
+// The target may be reached there.
+TEST(Mllog, HasTheEvaluationsWithinEpochs) {
+  RunMaker maker;
+  Row& row = maker.add("together", 2, 1, make_result(100, 0, 0.5));
+  EpochResult& epoch = row.result.epochs.front();
+  epoch.seconds_training = 4;
+  epoch.seconds_evaluation = 0.5;
+  epoch.evaluations = {{.epochs = 0.25, .seconds_training = 1, .accuracy = 0.75}};
+  std::istringstream lines(mllog(maker.run, row));
+  std::vector<std::pair<double, double>> seen;  // numbers and accuracies
+  std::vector<double> times;
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json json = nlohmann::json::parse(line.substr(9));
+    if (json["key"] == "run_start" || json["key"] == "eval_stop") times.push_back(json["time_ms"]);
+    if (json["key"] == "eval_accuracy") seen.emplace_back(json["metadata"]["epoch_num"], json["value"]);
+  }
+  ASSERT_GE(seen.size(), 2u);
+  EXPECT_EQ(seen[0], (std::pair{0.25, 0.75}));
+  EXPECT_EQ(seen[1], (std::pair{1.0, epoch.accuracy}));
+  EXPECT_NEAR(times[1] - times[0], 1250, 1);
+  EXPECT_NEAR(times[2] - times[0], 4500, 1);
+}
+
 TEST(Mllog, SaysThatATargetWasNotReached) {
   RunMaker maker;
   Row& row = maker.add("together", 2, 1, make_result(100, 0, 0.5));

@@ -230,6 +230,21 @@ TEST(PromiseCheck, ARowThatStoodStillIsMarked) {
   EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::stood_still)) << "the training is long enough";
 }
 
+TEST(PromiseCheck, ARowWhoseRanksLackedProcessorsIsMarkedAndRanked) {
+  RunMaker maker = pair(0.001);
+  for (Row& row : maker.run.rows) {
+    for (RankTimes& rank : row.result.ranks) rank.compute = 2, rank.optimizer = 0.5, rank.input = 0.5;
+    row.result.seconds_rank_threads = (row.trial.devices == 2 ? 1.5 : 2.9) * static_cast<double>(row.result.ranks.size());
+  }
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_FALSE(comparison.cells[0].is_marked(MarkKind::lost_processors));
+  EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::lost_processors));
+  EXPECT_EQ(comparison.ranking.size(), 2u);
+  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(HasSubstr("had no processor for 50 % of its work"), HasSubstr("Their ranks waited for processors while they computed")));
+  for (Row& row : maker.run.rows) row.trial.ranks_per_device = 2;
+  EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::lost_processors)) << "they share devices as the config says";
+}
+
 TEST(PromiseCheck, ABusyThreadIsACoreHoweverManyDevicesThereAre) {
   RunMaker maker = pair(0.001);
   for (Row& row : maker.run.rows) {

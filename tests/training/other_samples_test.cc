@@ -41,6 +41,37 @@ TEST(OtherSamples, DifferFromTheRanksOwn) {
   }
 }
 
+TEST(OtherSamples, TakeThePlacesOfSamples) {
+  std::vector<std::uint8_t> values(kSamples);
+  std::vector<std::uint32_t> targets(kSamples);
+  for (std::size_t i = 0; i < kSamples; ++i) values[i] = static_cast<std::uint8_t>(i), targets[i] = static_cast<std::uint32_t>(i);
+  const Split split = split_of(values, targets);
+  const std::vector<std::uint32_t> order = epoch_order(kSamples, kSeed, kEpoch);
+  const std::optional<Split> changed = with_others(split, kSeed, kEpoch, {2, 5});
+  ASSERT_TRUE(changed);
+  for (std::size_t position = 0; position < kSamples; ++position) {
+    const std::uint32_t id = order[position];
+    EXPECT_EQ(changed->targets[id] != id, 2 <= position && position < 5);
+    EXPECT_EQ(changed->values[2 * id + 1], changed->targets[id]);
+  }
+}
+
+TEST(OtherSamples, LieInBothHalvesOfTwoStepsButTheLast) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const std::vector<Range> places = places_of_epoch(71, 16, seed);
+    ASSERT_EQ(places.size(), 4u);
+    for (std::size_t k = 0; k < 4; ++k) {
+      EXPECT_EQ(places[k].size(), 4u);
+      EXPECT_EQ(places[k].begin / 16, places[0].begin / 16 + k / 2);
+      EXPECT_EQ(places[k].begin / 16, (places[k].end - 1) / 16);
+      EXPECT_EQ(places[k].begin % 16 / 8, k % 2);
+      EXPECT_LT(places[k].end, 64u);
+    }
+  }
+  EXPECT_TRUE(places_of_epoch(20, 10, 1).empty());
+  EXPECT_EQ(places_of_epoch(5, 1, 1).size(), 4u);
+}
+
 TEST(OtherSamples, AreNoneAmongEqualOnes) {
   const Split split = split_of(std::vector<std::uint8_t>(kSamples, 1), std::vector<std::uint32_t>(kSamples, 0));
   EXPECT_FALSE(order_with_other(split, kSeed, kEpoch, 4));
