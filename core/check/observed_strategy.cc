@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <thread>
 
 #include "check/observed_replica.h"
 #include "check/other_samples.h"
@@ -29,6 +30,20 @@ double bytes_of(Replica& replica, Group& group) {
   return static_cast<double>(own.bytes() - own.network_bytes() + dynamic_cast<RankReplica&>(replica).meter().bytes());
 }
 
+// Sets a figure to the processor time of the calling thread once more when that ends: ranks also take down what the program made for them.
+class TimeAtExit {
+ public:
+  ~TimeAtExit() {
+    if (seconds_ != nullptr) *seconds_ = thread_seconds();
+  }
+  void set(double& seconds) { seconds_ = &seconds; }
+
+ private:
+  double* seconds_ = nullptr;
+};
+
+thread_local TimeAtExit time_at_exit;
+
 class ObservedStrategy : public Strategy {
  public:
   ObservedStrategy(std::unique_ptr<Strategy> inner, const Disturbance& disturbance, Observation& observation)
@@ -37,7 +52,10 @@ class ObservedStrategy : public Strategy {
   // On the thread of its rank, if it was started.
   ~ObservedStrategy() override {
     inner_.reset();
-    if (mine_ != nullptr) mine_->processor_seconds = thread_seconds();
+    // Where a training fails, another thread may destroy it.
+    if (mine_ == nullptr || thread_ != std::this_thread::get_id()) return;
+    mine_->processor_seconds = thread_seconds();
+    time_at_exit.set(mine_->processor_seconds);
   }
 
   Traits traits() const override { return inner_->traits(); }
@@ -45,6 +63,7 @@ class ObservedStrategy : public Strategy {
   void start(Replica& replica, Group& group) override {
     rank_ = static_cast<std::size_t>(group.rank());
     mine_ = &observation_.ranks[rank_];
+    thread_ = std::this_thread::get_id();
     lockstep_ = traits().pace == Traits::Pace::lockstep;
     shown_ = std::make_unique<ObservedReplica>(replica, [this](const auto& before, const auto& after) {
       if (BufferWatch* const watch = observation_.buffers.get()) watch->pass(rank_, before, after);
@@ -188,6 +207,7 @@ class ObservedStrategy : public Strategy {
   const Disturbance disturbance_;
   Observation& observation_;
   Observation::OfRank* mine_ = nullptr;
+  std::thread::id thread_;          // that of its rank
   std::unique_ptr<ObservedReplica> shown_;
   std::size_t rank_ = 0;
   bool lockstep_ = true, begun_ = false;
