@@ -65,9 +65,9 @@ void measure(Cell& cell) {
 }
 
 // Marks of all repeats, each kind once. A row is too short if most of its repeats are. The clock of a backend is wrong if it is in half of
-// them: on a busy machine one message may be late by any time.
+// them, because on a busy machine one message may be late by any time; likewise where the ranks lacked processors.
 void mark(Cell& cell, const PromiseChecks& promises) {
-  std::size_t too_short = 0, other_clock = 0;
+  std::map<MarkKind, std::size_t> repeats;
   bool some_kept = false;
   for (const Row* row : cell.done) {
     const PromiseCheck check = promises.of(*row);
@@ -78,8 +78,7 @@ void mark(Cell& cell, const PromiseChecks& promises) {
                                                         (check.is_doubtful && cell.promise.state != PromiseState::broken)))
       cell.promise = check;
     for (const Mark& mark : marks_of(*row, check)) {
-      too_short += mark.kind == MarkKind::too_short ? 1 : 0;
-      other_clock += mark.kind == MarkKind::other_clock ? 1 : 0;
+      ++repeats[mark.kind];
       if (mark.kind == MarkKind::broken_promise && check.epoch == cell.promise.epoch)
         std::erase_if(cell.marks, [](const Mark& other) { return other.kind == MarkKind::broken_promise; });
       if (!cell.is_marked(mark.kind)) cell.marks.push_back(mark);
@@ -90,10 +89,11 @@ void mark(Cell& cell, const PromiseChecks& promises) {
     cell.promise = {PromiseState::kept};
     std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::unchecked_promise; });
   }
-  if (2 * too_short <= cell.done.size())
-    std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::too_short; });
-  if (2 * other_clock < cell.done.size())
-    std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::other_clock; });
+  std::erase_if(cell.marks, [&](const Mark& mark) {
+    const std::size_t twice = 2 * repeats[mark.kind];
+    if (mark.kind == MarkKind::too_short) return twice <= cell.done.size();
+    return (mark.kind == MarkKind::other_clock || mark.kind == MarkKind::lost_processors) && twice < cell.done.size();
+  });
   std::sort(cell.marks.begin(), cell.marks.end(), [](const Mark& a, const Mark& b) { return a.kind < b.kind; });
 }
 

@@ -31,15 +31,15 @@ bool has_busy_threads(const Row& row) {
   return (busy > kBusyThreads * result.seconds_training && busy > kLeastBusySeconds) || takes_share;
 }
 
-// The share of the time in which its ranks computed by the clock, but had no processor. What they do while they exchange, too, hides some of
-// it. 0 where it is not known.
+// The share of the time of passes and updates in which its ranks had no processor, over all ranks. Processor time outside of these phases
+// hides part of the loss. Input is left out, because mapped samples may be read from a disk. 0 where it is not known.
 double lost_share(const Row& row) {
   const Result& result = row.result;
   const bool is_known = row.trial.device_kind == DeviceKind::cpu && row.trial.hosts == 1 && row.trial.ranks_per_device == 1 && result.seconds_rank_threads > 0;
   if (!is_known || is_backend(row.trial.plugin_file)) return 0;
   double computed = 0;
-  for (const RankTimes& rank : result.ranks) computed += rank.compute + rank.optimizer + rank.input;
-  return computed > kLeastBusySeconds ? 1 - result.seconds_rank_threads / computed : 0;
+  for (const RankTimes& rank : result.ranks) computed += rank.compute + rank.optimizer;
+  return computed > kLeastLostSeconds ? 1 - result.seconds_rank_threads / computed : 0;
 }
 
 bool has_one_model(const Row& row) {

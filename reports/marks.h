@@ -52,9 +52,9 @@ inline constexpr double kStandstillShare = 0.01;
 // own processor time, as in `verify`; less than the seconds below is too little to tell.
 inline constexpr double kBusyThreads = 0.2, kBusyShare = 0.1, kLeastBusySeconds = 0.01;
 
-// The share of the time of passes, updates and input in which a rank's thread on a CPU may have had no processor: the kernel's own work and
-// other programs. A tenth of it is beyond what an idle machine loses.
-inline constexpr double kLostShare = 0.1;
+// The share of the time of passes and updates in which the ranks' threads on CPUs may have had no processor: more than an idle machine loses to
+// the kernel and to other programs. In shorter trainings a few time slices would be as much.
+inline constexpr double kLostShare = 0.1, kLeastLostSeconds = 0.1;
 
 // By how much the clock of a backend may differ from the program's: a share of an epoch, and seconds by which messages are late. One
 // message may be late by a time slice on a busy machine; at the lower quartile of three epochs or more it was late by less than 0.6 ms there, and

@@ -47,9 +47,9 @@ std::optional<Split> with_others(const Split& split, std::uint64_t seed, std::si
 
 std::vector<Range> places_of_epoch(std::size_t samples, std::size_t batch, std::uint64_t seed) {
   const std::size_t steps = (samples + batch - 1) / batch;
-  if (steps < 3) return {};
+  if (steps < 4) return {};
   const Random random(seed, 0);
-  const std::size_t first = random.below(0, steps - 2), half = batch / 2, size = std::max<std::size_t>(1, batch / 4);
+  const std::size_t first = random.below(0, steps - 3), half = batch / 2, size = std::max<std::size_t>(1, batch / 4);
   std::vector<Range> places;
   for (std::size_t k = 0; k < 4; ++k) {
     const std::size_t begin = (first + k / 2) * batch + k % 2 * half + random.below(k + 1, std::max<std::size_t>(1, half - size + 1));

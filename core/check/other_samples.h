@@ -19,8 +19,9 @@ std::optional<std::vector<std::uint32_t>> order_with_other(const Split& split, s
 // The split in which the samples at these positions of the epoch's order have values and targets of such others. Nothing if there are none.
 std::optional<Split> with_others(const Split& split, std::uint64_t seed, std::size_t epoch, Range positions);
 
-// Places in an epoch, by positions: a quarter of a batch each, in a first and a second half of one and of the next step. Steps are drawn with
-// the seed, without the last one, whose gradient an approximate strategy may apply later.
+// Places in an epoch, by positions: a quarter of a batch each, in the first and in the second half of the batches of two consecutive steps. They
+// are drawn with the seed, without the last two steps, whose gradients an approximate strategy may apply later. None if an epoch has fewer than
+// four steps.
 std::vector<Range> places_of_epoch(std::size_t samples, std::size_t batch, std::uint64_t seed);
 
 }  // namespace mgcompare

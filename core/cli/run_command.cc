@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/directory.h"
+#include "base/error_text.h"
 #include "base/print.h"
 #include "base/number_text.h"
 #include "base/text.h"
@@ -193,6 +194,10 @@ std::string directory_of(const Command& command, const Config& config) {
   if (!command.resume) return command.directory.empty() ? new_run_directory(config_slug(config.name)) : command.directory;
   if (!command.directory.empty()) {
     if (has_run(command.directory)) return command.directory;
+    std::error_code problem;
+    static_cast<void>(fs::symlink_status(fs::path(command.directory) / kResultsFile, problem));
+    if (problem == std::errc::permission_denied)
+      throw Error(fmt::format("{}: cannot be read: {}; check the permissions of the directory", plain(command.directory), error_text(problem.value())));
     throw UsageError(fmt::format("{}: there is no run in this directory, so there is nothing to resume; omit --resume to start "
                                  "one, or correct -o",
                                  command.directory));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace mgcompare {
 namespace {
@@ -39,13 +40,17 @@ class BatchNorm : public Layer {
       const float* const x = input_.tensor->value + at;
       const float* const dy = output_.gradient + at;
       const auto mean = static_cast<float>(mean_[c]);
-      double sum = 0, product = 0;
-      for (std::size_t i = 0; i < size; ++i) {
-        sum += dy[i];
-        product += dy[i] * (x[i] - mean);
+      double sums[kLanes] = {}, products[kLanes] = {};
+      if (output_.blocked) {
+        kernels().sum_products(dy, x, area_, mean, sums, products);
+      } else {
+        for (std::size_t i = 0; i < size; ++i) {
+          sums[i % kLanes] += dy[i];
+          products[i % kLanes] += dy[i] * (x[i] - mean);
+        }
       }
-      totals[c] += sum;
-      totals[channels_ + c] += product * inverse_[c];
+      totals[c] += std::accumulate(sums, sums + kLanes, 0.0);
+      totals[channels_ + c] += std::accumulate(products, products + kLanes, 0.0) * inverse_[c];
     });
     for (std::size_t c = 0; c < channels_; ++c) {
       work.gradients[spec_.bias.begin + c] = static_cast<float>(totals[c]);
@@ -92,18 +97,20 @@ class BatchNorm : public Layer {
     std::copy_n(sums_.data(), totals.size(), totals.begin());
   }
 
-  // totals[c] += sum of term(x, mean) over the samples, without unused lanes.
-  template <class F> void sum(std::size_t samples, std::vector<double>& totals, F term) const {
+  // totals[c] += the sum over the samples, without unused lanes: of x, or of its squared distance from the mean.
+  void sum(std::size_t samples, bool is_squared, std::vector<double>& totals) const {
     for_each_run(samples, [&](std::size_t c, std::size_t at, std::size_t size, std::size_t lanes) {
       const float* const x = input_.tensor->value + at;
       const auto mean = static_cast<float>(mean_[c]);
       double partial[kLanes] = {};
-      std::size_t i = 0;
-      for (; i + kLanes <= size; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) partial[lane] += term(x[i + lane], mean);
+      if (!output_.blocked) {
+        for (std::size_t i = 0; i < size; ++i) partial[i % kLanes] += is_squared ? (x[i] - mean) * (x[i] - mean) : x[i];
+      } else if (is_squared) {
+        kernels().sum_squares(x, area_, mean, partial);
+      } else {
+        kernels().sum_lanes(x, area_, partial);
       }
-      for (; i < size; ++i) partial[i % kLanes] += term(x[i], mean);
-      for (std::size_t lane = 0; lane < lanes; ++lane) totals[c] += partial[lane];
+      totals[c] = std::accumulate(partial, partial + lanes, totals[c]);
     });
   }
 
@@ -111,14 +118,14 @@ class BatchNorm : public Layer {
   void measure(const Work& work) {
     std::vector<double> totals(channels_ + 1, 0.0);
     std::fill(mean_.begin(), mean_.end(), 0.0);
-    sum(work.samples, totals, [](float x, float) { return x; });
+    sum(work.samples, false, totals);
     totals[channels_] = static_cast<double>(work.samples * area_);
     reduce(totals);
     count_ = totals[channels_];
     if (count_ == 0) return;
     for (std::size_t c = 0; c < channels_; ++c) mean_[c] = static_cast<float>(totals[c] / count_);
     totals.assign(channels_, 0.0);
-    sum(work.samples, totals, [](float x, float mean) { return (x - mean) * (x - mean); });
+    sum(work.samples, true, totals);
     reduce(totals);
     for (std::size_t c = 0; c < channels_; ++c) {
       inverse_[c] = 1 / std::sqrt(totals[c] / count_ + spec_.config.epsilon);

@@ -14,7 +14,7 @@
 namespace mgcompare {
 namespace {
 
-// The beginning of a sample. The processor foresees the rest once it is read.
+// The beginning of a sample. The hardware prefetcher loads the rest.
 template <class Value> void prefetch(const Value* values, std::size_t count) {
   constexpr std::size_t kLine = 64 / sizeof(Value), kMost = 4096 / sizeof(Value);
   for (std::size_t i = 0; i < std::min(count, kMost); i += kLine) __builtin_prefetch(values + i);
@@ -27,7 +27,6 @@ void scaled(const std::uint8_t* from, std::size_t count, float factor, float* to
 void scaled(const float* from, std::size_t count, float factor, float* to) { kernels().scale_floats(from, count, factor, to); }
 
 }  // namespace
-
 
 CpuFeed::CpuFeed(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation)
     : device_(device),

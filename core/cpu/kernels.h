@@ -81,6 +81,12 @@ struct Kernels {
   // Sum over the pixels and lanes of one blocked plane, which is aligned.
   float (*sum_plane)(const float* x, std::size_t pixels);
 
+  // Add to sums[lane], for each of the 16 lanes, the sum over the pixels of a blocked plane in double precision: of x, of (x - mean)^2, and
+  // of gradient and gradient * (x - mean).
+  void (*sum_lanes)(const float* x, std::size_t pixels, double* sums);
+  void (*sum_squares)(const float* x, std::size_t pixels, float mean, double* sums);
+  void (*sum_products)(const float* gradient, const float* x, std::size_t pixels, float mean, double* sums, double* products);
+
   // Winograd's convolution. Tiles are those from `first` on of all planes; arrays of transformed tiles are (place, channel, pitch, 16)
   // with `pitch` of at least `count` and place_stride().
   // Transforms the 4 x 4 pixels of the input that each tile needs.

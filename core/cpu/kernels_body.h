@@ -79,11 +79,13 @@ float sum_plane(const float* x, std::size_t pixels) {
 #include "cpu/kernels_winograd.h"
 #include "cpu/kernels_activation.h"
 #include "cpu/kernels_pooling.h"
+#include "cpu/kernels_sums.h"
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
 const Kernels kKernels = {kName,        convolve,   convolve_back, convolve_weights, pool_row, unpool_row,
                           scale_bytes,  scale_floats, activate,    activate_back,    add_bias, sum_rows,   sum_plane,
+                          sum_lanes,    sum_squares, sum_products,
                           transform_tiles, transform_gradients, multiply_tiles, finish_tiles, correlate_tiles};
 
 #undef MGCOMPARE_INLINE

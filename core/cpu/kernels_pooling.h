@@ -14,9 +14,10 @@ void pool_row_all(const float* in, std::size_t width, std::size_t pool_height, s
       for (std::size_t row = 0; row < pool_height; ++row) {
         for (std::size_t column = 0; column < pool_width; ++column, ++place) {
           const Lanes value = at(window + (row * width + column) * kLanes);
-          // Not "value > best": NaN must propagate, or divergence could go unnoticed.
-          winner = value <= best ? winner : Words{} + place;
-          best = value <= best ? best : value;
+          // NaN must propagate, or divergence could go unnoticed.
+          const auto stays = (value <= best) | (best != best);
+          winner = stays ? winner : Words{} + place;
+          best = stays ? best : value;
         }
       }
       at(out + x * kLanes + lane) = activated<A>(best);

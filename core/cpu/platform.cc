@@ -62,8 +62,8 @@ class CpuPlatform : public Platform {
     // Without pinning threads would migrate; with OpenMP teams the ranks would oversubscribe the cores.
     omp_set_num_threads(1);
     if (static_cast<std::size_t>(device_index) >= meters_.size())
-      throw Error(fmt::format("core {} is not among the {} that this process may use any more: something changed its processors after the run began; leave "
-                              "them as they are, or begin a new run with fewer devices", device_index, meters_.size()));
+      throw Error(fmt::format("this process may now use only {} cores, and the trial needs core {}: something changed its processors after the run began; leave "
+                              "them as they are, or begin a new run with fewer devices", meters_.size(), device_index));
     const hwloc_obj_t core = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_CORE, static_cast<unsigned>(device_index));
     if (core != nullptr) hwloc_set_cpubind(topology_, core->cpuset, HWLOC_CPUBIND_THREAD);
     return std::make_unique<CpuDevice>(device_index, meters_.at(static_cast<std::size_t>(device_index)));

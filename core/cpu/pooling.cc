@@ -12,13 +12,21 @@ class Pooling : public Layer {
       : device_(device), config_(spec.config), average_(average), input_(input), output_(output) {
     height_ = input.tensor->shape[1];
     width_ = input.tensor->shape[2];
+    const bool is_apart = config_.stride[0] == config_.kernel[0] && config_.stride[1] == config_.kernel[1] && config_.padding[0] == 0 && config_.padding[1] == 0;
+    tiles_ = !average && is_apart && config_.kernel[0] * config_.kernel[1] <= 256;  // choices are bytes
   }
 
   void reserve(std::size_t samples) override {
-    if (!average_) winners_ = Array<std::uint32_t>(device_, output_.size(samples));
+    if (tiles_) choices_ = Array<std::uint8_t>(device_, output_.size(samples));
+    else if (!average_) winners_ = Array<std::uint32_t>(device_, output_.size(samples));
   }
 
   void forward(const Work& work) override {
+    if (tiles_) {
+      return for_each_row(work.samples, [&](std::size_t in, std::size_t out) {
+        kernels().pool_row(input_.tensor->value + in, width_, config_.kernel[0], config_.kernel[1], Activation::none, output_.value + out, choices_.data() + out);
+      });
+    }
     for_each_window(work.samples, [&](std::size_t plane, std::size_t out, const Window& window) {
       const float* const in = input_.tensor->value + plane;
       if (average_) {
@@ -31,6 +39,12 @@ class Pooling : public Layer {
 
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
+    if (tiles_) {
+      if (height_ % config_.kernel[0] != 0) std::memset(input_.gradient, 0, input_.tensor->size(work.samples) * sizeof(float));
+      return for_each_row(work.samples, [&](std::size_t in, std::size_t out) {
+        kernels().unpool_row(output_.gradient + out, choices_.data() + out, width_, config_.kernel[0], config_.kernel[1], input_.gradient + in);
+      });
+    }
     std::memset(input_.gradient, 0, input_.tensor->size(work.samples) * sizeof(float));
     for_each_window(work.samples, [&](std::size_t plane, std::size_t out, const Window& window) {
       float* const to = input_.gradient + plane;
@@ -56,6 +70,13 @@ class Pooling : public Layer {
   Range inside(std::size_t at, int axis, std::size_t size) const {
     const std::size_t begin = at * config_.stride[axis], padding = config_.padding[axis];
     return {std::max(begin, padding) - padding, std::min(begin + config_.kernel[axis], size + padding) - padding};
+  }
+
+  // f(first element of the windows, first element of their row of outputs)
+  template <class F> void for_each_row(std::size_t samples, F f) const {
+    const std::size_t planes = blocks_of(samples) * output_.shape[0], row = output_.shape[2] * kLanes;
+    for (std::size_t plane = 0, out = 0; plane < planes; ++plane)
+      for (std::size_t y = 0; y < output_.shape[1]; ++y, out += row) f((plane * height_ + y * config_.kernel[0]) * width_ * kLanes, out);
   }
 
   template <class F> void for_each_window(std::size_t samples, F f) const {
@@ -102,10 +123,12 @@ class Pooling : public Layer {
   Device& device_;
   const LayerConfig config_;
   bool average_;
+  bool tiles_ = false;              // maxima of windows that do not overlap
   Port& input_;
   Tensor& output_;
   std::size_t height_ = 0, width_ = 0;
   Array<std::uint32_t> winners_;    // pixel index of each maximum in its plane
+  Array<std::uint8_t> choices_;     // likewise in its window
 };
 
 }  // namespace

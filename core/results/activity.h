@@ -16,7 +16,7 @@ class Activity {
   // The name of a call, such as "all_reduce", or another text in lower case, such as "own code": its first 15 characters are
   // kept. Null: nothing that is of interest.
   void set(const char* text);
-  // Empty for nothing, and for what no writer can have set, from damaged memory.
+  // Empty for nothing, and for other characters, from damaged memory. A text that is replaced meanwhile may be half of each.
   std::string get() const;
 
  private:

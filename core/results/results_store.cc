@@ -319,8 +319,8 @@ Run read_run(const std::string& directory) {
 }
 
 bool has_run(const std::string& directory) {
-  std::error_code problem;
-  return fs::exists(fs::symlink_status(results_database_path(directory), problem)) || problem == std::errc::permission_denied;
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(results_database_path(directory), ignored));
 }
 
 NewestRun newest_run(const std::string& folder, const std::string& config_json) {

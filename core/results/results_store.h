@@ -137,7 +137,7 @@ class ResultsStore {
 // Reads the run in a directory, also while it is being written. Throws BadResults.
 Run read_run(const std::string& directory);
 
-// Whether the directory has a results file, or may have one, because its entries may not be read.
+// Whether the directory has a results file.
 bool has_run(const std::string& directory);
 
 struct NewestRun {

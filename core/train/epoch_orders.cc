@@ -1,7 +1,10 @@
 #include "train/epoch_orders.h"
 
+#include <pthread.h>
+
 #include <utility>
 
+#include "base/processors.h"
 #include "data/order.h"
 #include "measure/processor_time.h"
 
@@ -36,6 +39,8 @@ void EpochOrders::draw_on_request() {
 
 void EpochOrders::draw_ahead(std::size_t epoch) {
   wait();
+  if (!std::exchange(is_placed_, true))
+    if (const std::optional<cpu_set_t> processors = thread_processors()) pthread_setaffinity_np(thread_.native_handle(), sizeof *processors, &*processors);
   {
     const std::lock_guard lock(mutex_);
     ahead_ = epoch;

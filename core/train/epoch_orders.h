@@ -22,7 +22,8 @@ class EpochOrders {
   EpochOrders& operator=(const EpochOrders&) = delete;
 
   // The members below are called by one thread at a time.
-  // Begins to draw the order of this epoch.
+  // Begins to draw the order of this epoch, on the processors of the thread that first calls this: drawing takes no processor that the trial
+  // does not have.
   void draw_ahead(std::size_t epoch);
   // Waits until it is drawn.
   void wait();
@@ -38,6 +39,7 @@ class EpochOrders {
   std::condition_variable changed_;
   std::optional<std::size_t> ahead_;  // the epoch of next_order_
   bool is_drawing_ = false, is_over_ = false;
+  bool is_placed_ = false;
   std::thread thread_;
 };
 

@@ -78,12 +78,11 @@ void check_plugin_unwritten(const Trial& trial, const FileIdentity& before) {
                           "repeats the finished trials of {}", trial.plugin_file, trial.strategy.name));
 }
 
-// What a strategy throws rarely says where it was thrown.
+// What a strategy throws rarely says where it was thrown. Not in the cause, by which the reports group failures.
 Result failure(const std::exception_ptr& thrown, const Position& at) {
-  Cause cause = cause_of(thrown);
-  const bool is_within = at.phase == TrialPhase::warm_up || at.phase == TrialPhase::training || at.phase == TrialPhase::evaluation;
-  if (cause.status == TrialStatus::failed && is_within) cause.sentence = fmt::format("{}: {}", text_of(at), cause.sentence);
-  return result_of(cause);
+  Result result = result_of(cause_of(thrown));
+  if (result.status == TrialStatus::failed && at.phase != TrialPhase::none) result.notes.push_back("failed " + text_of(at));
+  return result;
 }
 
 // The request without callbacks and schedule.

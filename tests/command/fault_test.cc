@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Fault{"throw", "start", "failed", "the planted error"},
                     Fault{"throw", "step", "failed", "the planted error", 60, "cpu:1, cpu:2"},
                     Fault{"strand", "step", "failed", "the planted error", 60, "cpu:1, cpu:2"},
-                    Fault{"throw number", "settle", "failed", "in evaluation of epoch 1: the plugin threw something that is not an exception"},
+                    Fault{"throw number", "settle", "failed", "not an exception"},
                     Fault{"out of memory", "step", "out of memory", "asked 1000"},
                     Fault{"segv", "start", "crashed", "SIGSEGV"}, Fault{"segv", "step", "crashed", "SIGSEGV", 60, "cpu:1, cpu:2"},
                     Fault{"abort", "settle", "crashed", "SIGABRT"},

@@ -58,6 +58,7 @@ class Occasional : public Strategy {
                              "keeps the first epoch",    // passes get batches as in the first epoch
                              "passes in start",          // start() passes a batch
                              "updates in start",         // start() updates a copy of the weights
+                             "updates in restore",       // restore() updates a copy of the weights
                              "passes in settle",         // settle() passes the last batch again
                              "updates in settle",        // settle() returns a copy with one more update
                              "counts to 256",            // scales gradients by a count of steps, which it saves in one byte
@@ -82,6 +83,7 @@ class Occasional : public Strategy {
 
   void start(Replica& replica, Group&) override {
     own_ = device_array<float>(replica.device(), replica.weights().size());
+    replica_ = &replica;
     const Shape shape{replica.inputs()};
     const Batch first({0, 0, 0, 1, 0, 1, 0.1}, shape);
     if (how_ == "passes in start") replica.forward(first);
@@ -117,6 +119,9 @@ class Occasional : public Strategy {
     std::uint8_t steps = 0;
     archive.get_value("steps", steps);
     steps_ = steps;
+    if (how_ != "updates in restore") return;
+    const Shape shape{replica_->inputs()};
+    replica_->optimizer().update(own_.span(), replica_->gradients(), Batch({0, 0, 0, 1, 0, 1, 0.1}, shape));
   }
 
  private:
@@ -224,6 +229,7 @@ class Occasional : public Strategy {
   const std::size_t epochs_, steps_per_epoch_, global_batch_;
   Array<float> own_;
   std::optional<Batch> last_;
+  Replica* replica_ = nullptr;
   std::size_t epoch_ = 0, steps_ = 0;
   double rate_ = 0, largest_rate_ = 0;  // the last one, and the largest so far
 };

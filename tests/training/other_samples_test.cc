@@ -56,7 +56,7 @@ TEST(OtherSamples, TakeThePlacesOfSamples) {
   }
 }
 
-TEST(OtherSamples, LieInBothHalvesOfTwoStepsButTheLast) {
+TEST(OtherSamples, LieInBothHalvesOfTwoSteps) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const std::vector<Range> places = places_of_epoch(71, 16, seed);
     ASSERT_EQ(places.size(), 4u);
@@ -65,10 +65,10 @@ TEST(OtherSamples, LieInBothHalvesOfTwoStepsButTheLast) {
       EXPECT_EQ(places[k].begin / 16, places[0].begin / 16 + k / 2);
       EXPECT_EQ(places[k].begin / 16, (places[k].end - 1) / 16);
       EXPECT_EQ(places[k].begin % 16 / 8, k % 2);
-      EXPECT_LT(places[k].end, 64u);
+      EXPECT_LE(places[k].end, 48u) << "two steps follow";
     }
   }
-  EXPECT_TRUE(places_of_epoch(20, 10, 1).empty());
+  EXPECT_TRUE(places_of_epoch(30, 10, 1).empty());
   EXPECT_EQ(places_of_epoch(5, 1, 1).size(), 4u);
 }
 

@@ -281,6 +281,7 @@ const auto kOccasions = ::testing::Values(
     Occasion{"settles larger first", "settle() returns the same weights as one device after each epoch: after epoch 1, rank 0"},
     Occasion{"settles apart first", "settle() returns the same weights as one device after each epoch: after epoch 1, rank 1"},
     Occasion{"passes in start", "start() ran passes or updates"}, Occasion{"updates in start", "start() ran passes or updates"},
+    Occasion{"updates in restore", "restore() ran passes or updates"},
     Occasion{"passes in settle", "settle() ran passes or updates"}, Occasion{"updates in settle", "settle() ran passes or updates"},
     Occasion{"keeps the first epoch", "a pass in epoch 2 got a batch of epoch 1"},
     Occasion{"repeats passes first", "missed or repeated in epoch 1"},
