@@ -240,7 +240,11 @@ TEST(PromiseCheck, ARowWhoseRanksLackedProcessorsIsMarkedAndRanked) {
   EXPECT_FALSE(comparison.cells[0].is_marked(MarkKind::lost_processors));
   EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::lost_processors));
   EXPECT_EQ(comparison.ranking.size(), 2u);
-  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(HasSubstr("had no processor for 50 % of its work"), HasSubstr("Their ranks waited for processors while they computed")));
+  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(HasSubstr("had no processor for 40 % of its work"), HasSubstr("Their ranks waited for processors while they computed")));
+  RunMaker once = maker;
+  for (Row& row : once.run.rows)
+    if (row.trial.seed > 1) row.result.seconds_rank_threads = 2.9 * static_cast<double>(row.result.ranks.size());
+  EXPECT_FALSE(compare_rows(once.run).cells[1].is_marked(MarkKind::lost_processors)) << "in one of three repeats";
   for (Row& row : maker.run.rows) row.trial.ranks_per_device = 2;
   EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::lost_processors)) << "they share devices as the config says";
 }
