@@ -169,6 +169,16 @@ TEST_P(KernelSets, ScaleSamplesToTheLastBit) {
   }
 }
 
+TEST_P(KernelSets, PoolingKeepsNotANumber) {
+  for (std::size_t place = 0; place < 4; ++place) {
+    Array<float> in = random(4 * kLanes, 1), out(device_, kLanes);
+    Array<std::uint8_t> choice(device_, kLanes);
+    in[place * kLanes + 3] = std::numeric_limits<float>::quiet_NaN();
+    kernels_.pool_row(in.data(), 2, 2, 2, Activation::none, out.data(), choice.data());
+    for (std::size_t lane = 0; lane < kLanes; ++lane) EXPECT_EQ(std::isnan(out[lane]), lane == 3) << "at place " << place;
+  }
+}
+
 TEST_P(KernelSets, PoolingGivesGradientsToTheFirstLargestPixel) {
   constexpr std::size_t kWidth = 7;
   Array<float> in = random(2 * kWidth * kLanes, 1), out(device_, 3 * kLanes), back(device_, in.size());
