@@ -30,7 +30,7 @@ double bytes_of(Replica& replica, Group& group) {
   return static_cast<double>(own.bytes() - own.network_bytes() + dynamic_cast<RankReplica&>(replica).meter().bytes());
 }
 
-// Sets a figure to the processor time of the calling thread once more when that ends: ranks also take down what the program made for them.
+// Sets a figure to the processor time of the calling thread when that ends: ranks also take down what the program made for them.
 class TimeAtExit {
  public:
   ~TimeAtExit() {
@@ -53,9 +53,7 @@ class ObservedStrategy : public Strategy {
   ~ObservedStrategy() override {
     inner_.reset();
     // Where a training fails, another thread may destroy it.
-    if (mine_ == nullptr || thread_ != std::this_thread::get_id()) return;
-    mine_->processor_seconds = thread_seconds();
-    time_at_exit.set(mine_->processor_seconds);
+    if (mine_ != nullptr && thread_ == std::this_thread::get_id()) time_at_exit.set(mine_->processor_seconds);
   }
 
   Traits traits() const override { return inner_->traits(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "check/verify_scope.h"
 #include "data/order.h"
 #include "mgcompare/random.h"
 
@@ -46,7 +47,7 @@ std::optional<Split> with_others(const Split& split, std::uint64_t seed, std::si
 }
 
 std::vector<Range> places_of_epoch(std::size_t samples, std::size_t batch, std::uint64_t seed) {
-  const std::size_t steps = (samples + batch - 1) / batch;
+  const std::size_t steps = divided_up(samples, batch);
   if (steps < 4) return {};
   const Random random(seed, 0);
   const std::size_t first = random.below(0, steps - 3), half = batch / 2, size = std::max<std::size_t>(1, batch / 4);

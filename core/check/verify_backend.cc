@@ -264,9 +264,9 @@ class Check {
       std::size_t compared = 0;
       for (const Range& place : places) {
         Dataset altered = dataset;
-        const std::optional<Split> others = with_others(dataset.train, of_.scope.seed, 0, place);
+        std::optional<Split> others = with_others(dataset.train, of_.scope.seed, 0, place);
         if (!others) continue;
-        altered.train = *others;
+        altered.train = std::move(*others);
         ++compared;
         if (weights_of(altered) != weights) continue;
         return report(Verdict::failed, optimizer, devices, kDepends,

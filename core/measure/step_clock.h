@@ -57,8 +57,8 @@ class StepClock {
   };
 
   // Makes `clock` the clock of the calling thread while the scope exists, and `activity`, unless it is null, the place where it
-  // shows its phases. The clock belongs to the thread, because calls do
-  // not name the rank that makes them and an optimiser may serve several ranks.
+  // shows its phases. The clock belongs to the thread, because calls do not name the rank that makes them and an optimiser may
+  // serve several ranks.
   class ThreadScope {
    public:
     explicit ThreadScope(StepClock& clock, Activity* activity = nullptr);

@@ -1,7 +1,7 @@
 #pragma once
 
 // What a rank does at the moment. It is kept in memory that the worker shares with the runner, so that the runner can say what the
-// ranks of a trial were doing when it crashed or made no progress any more.
+// ranks of a trial were doing when it made no progress any more.
 
 #include <array>
 #include <atomic>
