@@ -55,13 +55,6 @@ template <Activation A, class T> struct BiasTerm {
   template <int V> __device__ At<V> at(unsigned) const { return {y, gradient}; }
 };
 
-struct StoreSum {
-  float* sums;
-  __device__ void operator()(unsigned column, const float (&totals)[1]) const {
-    if (sums != nullptr) sums[column] = totals[0];
-  }
-};
-
 class FusedBias : public Bias {
  public:
   FusedBias(CudaDevice& device, std::size_t columns, Element element)

@@ -91,6 +91,14 @@ __global__ void __launch_bounds__(kSumThreads, kWalkBlocks)
 
 }  // namespace kernels
 
+// Ends the sum of a column: stores it, unless `sums` is null.
+struct StoreSum {
+  float* sums;
+  __device__ void operator()(unsigned column, const float (&totals)[1]) const {
+    if (sums != nullptr) sums[column] = totals[0];
+  }
+};
+
 // The memory for the sums of one matrix at a time.
 class ColumnSums {
  public:
@@ -107,8 +115,8 @@ class ColumnSums {
         columns_,
         [&](auto pack) {
           constexpr int V = decltype(pack)::value;
-          // Packs of 8 threads are 128 bytes of float32. More of them would leave fewer threads for the sum over the splits.
-          const unsigned lanes = lanes_for(columns_ / V, 8);
+          // 128 bytes of a row, which memory delivers at once. More threads of a row would leave fewer for the sum over the splits.
+          const unsigned lanes = lanes_for(columns_ / V, std::min<unsigned>(32, 128 / (V * sizeof(T))));
           const unsigned groups = (columns_ + lanes * V - 1) / (lanes * V), tall = kernels::kSumThreads / lanes;
           const std::size_t wanted = rows / (4 * static_cast<std::size_t>(tall));
           const auto splits = static_cast<unsigned>(
@@ -121,9 +129,9 @@ class ColumnSums {
 
  private:
   static constexpr unsigned kBlocks = 132 * kernels::kWalkBlocks;
-  // Whatever the columns of a thread: at most 32 columns per group.
+  // Whatever the columns of a thread: at most 64 columns per group.
   static std::size_t most_splits(std::size_t columns) {
-    return std::clamp<std::size_t>(kBlocks * std::size_t{32} / std::max<std::size_t>(columns, 1), 1, kBlocks);
+    return std::clamp<std::size_t>(kBlocks * std::size_t{64} / std::max<std::size_t>(columns, 1), 1, kBlocks);
   }
   CudaDevice& device_;
   unsigned columns_;

@@ -8,6 +8,7 @@
 #include "cuda/branch_mark.h"
 #include "cuda/convolution_passes.h"
 #include "cuda/device.h"
+#include "cuda/dropping.h"
 #include "cuda/few_channels.h"
 #include "cuda/library/bias.h"
 #include "cuda/tiled_pooling.h"
@@ -19,21 +20,29 @@ namespace {
 
 class Convolution : public Layer {
  public:
-  Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, const Numerics& numerics, Port& input,
+  Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, std::size_t index, const Numerics& numerics, Port& input,
               Tensor& output)
       : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output),
         element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1),
         bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, spec.output_shape[0], element_)
                                                    : make_bias(device, spec.output_shape[0], element_)),
-        passes_(device, spec_, numerics, element_, !planar_), prepared_(device),
+        passes_(device, spec_, numerics, element_, !planar_, {fusion.pool == nullptr && !planar_ ? bias_.get() : nullptr, activation_}),
+        prepared_(device),
         filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
     if (reads_samples(spec, *input.tensor, numerics.kernels)) few_channels_.emplace(device, spec, element_);
-    if (fusion.pool == nullptr) return;
+    if (fusion.pool == nullptr) {
+      if (!planar_ && !few_channels_ && numerics.kernels == KernelChoice::fused) aligned_bias_ = device_array<float>(device, spec.bias.size());
+      return;
+    }
     windows_ = {static_cast<unsigned>(spec.output_shape[1]), static_cast<unsigned>(spec.output_shape[2]),
                 static_cast<unsigned>(fusion.pool->config.kernel[0]), static_cast<unsigned>(fusion.pool->config.kernel[1])};
+    pooling_gradients_ = make_pooling_gradients(device, windows_, element_, channels());
+    if (fusion.dropout == nullptr) return;
+    rate_ = fusion.dropout->config.rate;
+    dropout_ = index + fusion.layers - 1;
   }
 
-  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
+  bool overwrites_output_gradient() const override { return activation_ != Activation::none && !pooled(); }
   Activation offers() const override { return activation_; }
 
   void reserve(std::size_t samples) override {
@@ -44,28 +53,42 @@ class Convolution : public Layer {
     choice_ = device_array<std::uint8_t>(device_, output_.size(samples));
   }
 
-  // The filter in cuDNN's order and type.
+  // The filter in cuDNN's order and type, the bias where cuDNN's kernels can read it, and the mask of dropout.
   void prepare(const Work& work) override {
-    if (work.samples == 0 || few_channels_ || is_in_order(work.weights + spec_.weights.begin)) return;
-    transpose(device_.fork_branch(), filters(), work.weights + spec_.weights.begin, Element::fp32, filter_.data(), element_);
-    prepared_.set(spec_.weights.size() * (sizeof(float) + bytes_of(element_)));
+    if (work.samples == 0) return;
+    std::size_t bytes = 0;
+    if (!few_channels_ && !is_in_order(work.weights + spec_.weights.begin)) {
+      transpose(device_.fork_branch(), filters(), work.weights + spec_.weights.begin, Element::fp32, filter_.data(), element_);
+      bytes += spec_.weights.size() * (sizeof(float) + bytes_of(element_));
+    }
+    if (copies_bias(work)) {
+      convert(device_.fork_branch(), spec_.bias.size(), bias(work), Element::fp32, aligned_bias_.data(), Element::fp32);
+      bytes += 2 * spec_.bias.size() * sizeof(float);
+    }
+    if (const Dropping dropping = this->dropping(work); dropping.drops()) {
+      draw_mask(device_.fork_branch(), dropping, output_, work.samples, choice_.data());
+      bytes += output_.size(work.samples);
+    }
+    if (bytes > 0) prepared_.set(bytes);
   }
 
   void forward(const Work& work) override {
     if (work.samples == 0) return;
-    const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
+    const float* const bias = this->bias(work);
     void* const out = pooled() ? full_.data() : output_.value;
+    prepared_.join();
     if (few_channels_) {
       few_channels_->forward(pooled() ? Activation::none : activation_, input_.values(), work.weights + spec_.weights.begin,
                              pooled() ? nullptr : bias, out, work.samples);
     } else {
-      prepared_.join();
-      passes_.run(ConvolutionPass::forward, work.samples, {input_.tensor->value, filter(work), planar_ ? planes_.data() : out});
+      passes_.run(ConvolutionPass::forward, work.samples, {input_.tensor->value, filter(work), planar_ ? planes_.data() : out, copies_bias(work) ? aligned_bias_.data() : bias});
       if (planar_) transpose(device_.compute_stream(), planes(work.samples), planes_.data(), element_, out, element_);
-      if (!pooled()) bias_->add(activation_, bias, out, work.samples * output_.pixels());
+      if (planar_ && !pooled()) bias_->add(activation_, bias, out, work.samples * output_.pixels());
     }
-    if (pooled())
-      max_pool(device_, windows_, activation_, element_, out, bias, output_.value, choice_.data(), work.samples, channels());
+    if (!pooled()) return;
+    const Dropping dropping = this->dropping(work);
+    max_pool(device_, windows_, activation_, element_, out, bias, output_.value, choice_.data(), work.samples, channels(),
+             dropping.drops() ? std::optional(dropping.scale()) : std::nullopt);
   }
 
   void backward(const Work& work) override {
@@ -78,15 +101,17 @@ class Convolution : public Layer {
                               bias_gradient != nullptr, work.samples);
       return;
     }
-    bias_->backward(activation, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
+    void* gradient = output_.gradient;
+    if (pooled() && work.samples > 0) {
+      const float scale = dropping(work).scale();
+      pooling_gradients_->run(activation, scale, output_.value, gradient, choice_.data(), full_.data(), bias_gradient, work.samples);
+      gradient = full_.data();
+    } else {
+      bias_->backward(activation, output_.value, gradient, bias_gradient, work.samples * output_.pixels());
+    }
     if (work.samples == 0) {
       device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
       return;
-    }
-    void* gradient = output_.gradient;
-    if (pooled()) {
-      max_pool_backward(device_, windows_, element_, gradient, choice_.data(), full_.data(), work.samples, channels());
-      gradient = full_.data();
     }
     if (few_channels_) {
       few_channels_->backward(Activation::none, input_.values(), nullptr, gradient, weight_gradient, false, work.samples);
@@ -106,6 +131,7 @@ class Convolution : public Layer {
 
  private:
   bool pooled() const { return windows_.rows > 0; }
+  Dropping dropping(const Work& work) const { return {work, rate_, dropout_}; }
   std::size_t channels() const { return spec_.output_shape[0]; }
   std::size_t full_features() const { return channels() * spec_.output_shape[1] * spec_.output_shape[2]; }
   // The weights: of each output, a matrix of inputs and places of the kernel.
@@ -114,6 +140,8 @@ class Convolution : public Layer {
     return {channels(), inputs, spec_.weights.size() / channels() / inputs};
   }
 
+  const float* bias(const Work& work) const { return spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin; }
+  bool copies_bias(const Work& work) const { return !aligned_bias_.empty() && reinterpret_cast<std::uintptr_t>(bias(work)) % 16 != 0; }
   // Whether weights or their gradients are as cuDNN wants them: kernels of one place or of one input are in either order.
   bool is_in_order(const float* weights) const {
     return element_ == Element::fp32 && (filters().rows == 1 || filters().columns == 1) && reinterpret_cast<std::uintptr_t>(weights) % 16 == 0;
@@ -137,10 +165,14 @@ class Convolution : public Layer {
   const bool planar_;
   const std::unique_ptr<Bias> bias_;
   PoolingWindows windows_;
+  std::unique_ptr<PoolingGradients> pooling_gradients_;
+  double rate_ = 0;                 // of dropout after the pooling
+  std::size_t dropout_ = 0;         // that layer's index
   std::optional<FewChannels> few_channels_;
   ConvolutionPasses passes_;
   BranchMark prepared_;
   Array<std::uint8_t> filter_, filter_gradient_;  // of the last forward pass, in cuDNN's order and type
+  Array<float> aligned_bias_;       // where cuDNN's kernels add it
   Array<std::uint8_t> full_;        // the convolution's output before pooling; in the backward pass its gradient
   Array<std::uint8_t> planes_;      // the output or its gradient in planar order
   Array<std::uint8_t> choice_;
@@ -152,9 +184,9 @@ bool reads_samples(const LayerSpec& spec, const Tensor& input, KernelChoice kern
   return kernels == KernelChoice::fused && !input.needs_gradient && FewChannels::serves(spec);
 }
 
-std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
+std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, std::size_t index,
                                         const Numerics& numerics, Port& input, Tensor& output) {
-  return std::make_unique<Convolution>(device, spec, fusion, numerics, input, output);
+  return std::make_unique<Convolution>(device, spec, fusion, index, numerics, input, output);
 }
 
 }  // namespace mgcompare::cuda

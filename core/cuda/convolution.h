@@ -1,6 +1,6 @@
 #pragma once
 
-// Convolution by cuDNN on channels-last images, fused with the activation and the max pooling that follow it. For the backward
+// Convolution by cuDNN on channels-last images, fused with the activation, the max pooling and the dropout that follow it. For the backward
 // pass only the pooled output and the index of the maximum in each window are stored.
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace mgcompare::cuda {
 bool reads_samples(const LayerSpec& spec, const Tensor& input, KernelChoice kernels);
 
 // Unless it reads samples, the input has the format of the output, which is channels-last and stores the type of the products'
-// factors.
-std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
+// factors. `index`: of the layer in the network.
+std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, std::size_t index,
                                         const Numerics& numerics, Port& input, Tensor& output);
 
 }  // namespace mgcompare::cuda

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/device_lost.h"
 #include "cuda/algorithm_choice.h"
@@ -11,14 +12,16 @@ namespace mgcompare::cuda {
 namespace {
 
 constexpr std::size_t kMostMeasured = 10;  // candidates; cuDNN lists the slow ones last
+constexpr std::size_t kMostFlipped = 4;    // likewise
 constexpr std::int64_t kFewInputs = 64;    // with more channels, pairs of pixels are never faster
 
 std::size_t features_of(const Shape& image) { return image[0] * image[1] * image[2]; }
 
 }  // namespace
 
-ConvolutionPasses::ConvolutionPasses(CudaDevice& device, const LayerSpec& spec, const Numerics& numerics, Element element, bool channels_last)
-    : device_(device), spec_(spec), numerics_(numerics), element_(element), channels_last_(channels_last) {}
+ConvolutionPasses::ConvolutionPasses(CudaDevice& device, const LayerSpec& spec, const Numerics& numerics, Element element, bool channels_last,
+                                     Epilogue epilogue)
+    : device_(device), spec_(spec), numerics_(numerics), element_(element), channels_last_(channels_last), epilogue_(epilogue) {}
 
 ConvolutionPasses::Queue ConvolutionPasses::compute_queue() const {
   const Handles& handles = device_.handles();
@@ -40,8 +43,8 @@ void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors)
   if (found == algorithms_.end()) found = algorithms_.emplace(step, choose(step, tensors)).first;
   if (const Algorithm& algorithm = found->second; algorithm.plan != nullptr) {
     const Queue queue = queue_of(step.pass);  // only now: measuring joins the branch
-    algorithm.plan->run(queue.cudnn, before(algorithm, step.pass, tensors, queue.stream), queue.workspace);
-    return after(algorithm, step.pass, tensors, queue.stream);
+    algorithm.plan->run(queue.cudnn, before(algorithm.kind, step, tensors, queue.stream), queue.workspace);
+    return after(algorithm.kind, step, tensors, queue.stream);
   }
   if (step.samples == 1)
     throw Error("cuDNN has no algorithm for layer '" + spec_.config.name + "' that needs at most " +
@@ -53,64 +56,95 @@ void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors)
   };
   run({step.pass, half, step.adds}, tensors);
   run({step.pass, step.samples - half, step.adds || step.pass == ConvolutionPass::filter_gradient},
-      {rest(tensors.image, spec_.input_shapes.front()), tensors.filter, rest(tensors.result, spec_.output_shape)});
+      {rest(tensors.image, spec_.input_shapes.front()), tensors.filter, rest(tensors.result, spec_.output_shape), tensors.bias});
 }
 
-ConvolutionTensors ConvolutionPasses::before(const Algorithm& algorithm, ConvolutionPass pass, const ConvolutionTensors& tensors,
+ConvolutionTensors ConvolutionPasses::before(const Kind& kind, const Step& step, const ConvolutionTensors& tensors,
                                              cudaStream_t stream) const {
-  if (!algorithm.pairs) return tensors;
-  const Array<std::uint8_t>& filter = pass == ConvolutionPass::filter_gradient ? pairs_gradient_ : pairs_;
-  auto* const of_pairs = const_cast<std::uint8_t*>(filter.data());
-  if (pass == ConvolutionPass::data_gradient) algorithm.pairs->expand(stream, tensors.filter, of_pairs);
-  return {tensors.image, of_pairs, tensors.result};
+  ConvolutionTensors changed = tensors;
+  if (!kind.finishes) changed.bias = nullptr;
+  auto* const other_filter = const_cast<std::uint8_t*>(other_filter_.data());
+  if (kind.flipped) {
+    kind.flipped->flip(stream, tensors.filter, other_filter);
+    return {tensors.result, other_filter, tensors.image};
+  }
+  if (!kind.pairs) return changed;
+  if (step.pass == ConvolutionPass::data_gradient) kind.pairs->expand(stream, tensors.filter, other_filter);
+  changed.filter = step.pass == ConvolutionPass::filter_gradient ? const_cast<std::uint8_t*>(pairs_gradient_.data()) : other_filter;
+  return changed;
 }
 
-void ConvolutionPasses::after(const Algorithm& algorithm, ConvolutionPass pass, const ConvolutionTensors& tensors, cudaStream_t stream) const {
-  if (algorithm.pairs && pass == ConvolutionPass::filter_gradient) algorithm.pairs->fold(stream, pairs_gradient_.data(), tensors.filter);
+void ConvolutionPasses::after(const Kind& kind, const Step& step, const ConvolutionTensors& tensors, cudaStream_t stream) const {
+  if (kind.pairs && step.pass == ConvolutionPass::filter_gradient) kind.pairs->fold(stream, pairs_gradient_.data(), tensors.filter);
+  if (step.pass == ConvolutionPass::forward && epilogue_.bias != nullptr && !kind.finishes)
+    epilogue_.bias->add(epilogue_.activation, tensors.bias, tensors.result, step.samples * spec_.output_shape[1] * spec_.output_shape[2]);
 }
 
 ConvolutionPasses::Algorithm ConvolutionPasses::choose(const Step& step, const ConvolutionTensors& tensors) {
-  const ConvolutionProblem problem = problem_of(step);
-  const ConvolutionCandidates candidates(device_.handles().cudnn, problem);
   // By measurement, repeated runs could use different algorithms, and so have different rounding errors.
   if (!numerics_.deterministic && !step.adds && can_measure(device_.compute_stream()))
-    if (Algorithm best = measure(problem, candidates, tensors); best.plan != nullptr) return best;
+    if (Algorithm best = measure(step, tensors); best.plan != nullptr) return best;
+  const ConvolutionCandidates candidates(device_.handles().cudnn, problem_of(step));
   for (std::size_t index = 0; index < candidates.size(); ++index)
-    if (auto plan = candidates.plan(index, kWorkspaceBytes)) return {std::move(plan), {}};
+    if (auto plan = candidates.plan(index, kWorkspaceBytes)) return {.plan = std::move(plan)};
   return {};
 }
 
+std::vector<ConvolutionPasses::Candidates> ConvolutionPasses::candidates_of(const ConvolutionProblem& problem) {
+  std::vector<Candidates> all;
+  const auto add = [&](const ConvolutionProblem& solved, std::size_t most, const Kind& kind) {
+    ConvolutionCandidates plans(device_.handles().cudnn, solved);
+    const std::size_t count = std::min(plans.size(), most);
+    all.push_back({std::move(plans), count, kind, solved.text()});
+  };
+  add(problem, kMostMeasured, {});
+  if (numerics_.kernels != KernelChoice::fused) return all;
+  const auto allocate = [&](Array<std::uint8_t>& filter, std::size_t size) {
+    if (const std::size_t bytes = size * bytes_of(element_); filter.size() < bytes) filter = device_array<std::uint8_t>(device_, bytes);
+  };
+  if (problem.pass == ConvolutionPass::forward) {
+    ConvolutionProblem finished = problem;
+    finished.bias = spec_.bias.size() > 0;
+    finished.relu = epilogue_.activation == Activation::relu;
+    const bool is_served = finished.relu || (finished.bias && epilogue_.activation == Activation::none);
+    if (epilogue_.bias != nullptr && is_served) add(finished, kMostMeasured, {.finishes = true});
+    return all;
+  }
+  if (const auto pairs = problem.in <= kFewInputs ? PixelPairs::of(problem) : std::nullopt) {
+    allocate(problem.pass == ConvolutionPass::filter_gradient ? pairs_gradient_ : other_filter_, pairs->filter_size());
+    add(pairs->problem(), kMostMeasured, {.pairs = pairs});
+  }
+  if (const auto flipped = FlippedFilter::of(problem)) {
+    allocate(other_filter_, flipped->filter_size());
+    add(flipped->problem(), kMostFlipped, {.flipped = flipped});
+  }
+  return all;
+}
+
 // No plan if all candidates are refused.
-ConvolutionPasses::Algorithm ConvolutionPasses::measure(const ConvolutionProblem& problem, const ConvolutionCandidates& candidates,
-                                                        const ConvolutionTensors& tensors) {
+ConvolutionPasses::Algorithm ConvolutionPasses::measure(const Step& step, const ConvolutionTensors& tensors) {
   device_.join_branch();  // whose work would disturb the measurement
   const Queue queue = compute_queue();
-  std::optional<PixelPairs> pairs;
-  if (problem.pass != ConvolutionPass::forward && problem.in <= kFewInputs && numerics_.kernels == KernelChoice::fused) pairs = PixelPairs::of(problem);
-  std::optional<ConvolutionCandidates> of_pairs;
-  if (pairs) {
-    of_pairs.emplace(queue.cudnn, pairs->problem());
-    Array<std::uint8_t>& filter = problem.pass == ConvolutionPass::filter_gradient ? pairs_gradient_ : pairs_;
-    if (filter.empty()) filter = device_array<std::uint8_t>(device_, pairs->filter_size() * bytes_of(element_));
+  const std::vector<Candidates> all = candidates_of(problem_of(step));
+  std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + " 3";  // the version of how this is measured
+  std::vector<std::pair<const Candidates*, std::size_t>> sources;
+  for (const Candidates& candidates : all) {
+    key += " " + candidates.text;
+    for (std::size_t index = 0; index < candidates.count; ++index) sources.emplace_back(&candidates, index);
   }
-  const std::size_t single = std::min(candidates.size(), kMostMeasured);
-  const std::size_t count = single + (pairs ? std::min(of_pairs->size(), kMostMeasured) : 0);
   std::map<std::size_t, Algorithm> algorithms;
-  const auto algorithm = [&](std::size_t index) -> Algorithm& {
-    const auto [place, is_new] = algorithms.try_emplace(index);
-    if (!is_new) return place->second;
-    if (index < single) place->second.plan = candidates.plan(index, kWorkspaceBytes);
-    else place->second = {of_pairs->plan(index - single, kWorkspaceBytes), pairs};
+  const auto algorithm = [&](std::size_t number) -> Algorithm& {
+    const auto [place, is_new] = algorithms.try_emplace(number);
+    const auto& [candidates, index] = sources[number];
+    if (is_new) place->second = {candidates->plans.plan(index, kWorkspaceBytes), candidates->kind};
     return place->second;
   };
-  // "2": since clears of memory are kernels, which changed the times.
-  const std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + " 2 " + problem.text() + (pairs ? "-or-pairs" : "");
-  const std::size_t best = fastest_algorithm(queue.stream, key, count, [&](std::size_t index) {
-    const Algorithm& tried = algorithm(index);
+  const std::size_t best = fastest_algorithm(queue.stream, key, sources.size(), [&](std::size_t number) {
+    const Algorithm& tried = algorithm(number);
     if (tried.plan == nullptr) return false;
     try {
-      const bool ran = tried.plan->try_run(queue.cudnn, before(tried, problem.pass, tensors, queue.stream), queue.workspace);
-      if (ran) after(tried, problem.pass, tensors, queue.stream);
+      const bool ran = tried.plan->try_run(queue.cudnn, before(tried.kind, step, tensors, queue.stream), queue.workspace);
+      if (ran) after(tried.kind, step, tensors, queue.stream);
       return ran;
     } catch (const DeviceLost&) {
       throw;
@@ -118,7 +152,7 @@ ConvolutionPasses::Algorithm ConvolutionPasses::measure(const ConvolutionProblem
       return false;                 // a kernel cannot be queued if the plan has ended the recording
     }
   });
-  if (best == count) return {};
+  if (best == sources.size()) return {};
   return std::move(algorithm(best));
 }
 

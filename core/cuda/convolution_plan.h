@@ -1,6 +1,7 @@
 #pragma once
 
-// One product of a convolution (forward, gradient of the input or of the filter) as an execution plan of cuDNN's graph API. The plan is chosen from cuDNN's candidates by measurement, or by cuDNN's own estimate.
+// One product of a convolution (forward, gradient of the input or of the filter) as an execution plan of cuDNN's graph API. The plan is chosen from cuDNN's candidates by measurement, or by cuDNN's own estimate. The forward product can be followed by a bias and relu, which the
+// same kernel adds to its float32 sums.
 
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,7 @@ struct ConvolutionProblem {
   Element element{};                // of all tensors; sums are float32
   Precision precision{};            // fp32: no tensor cores
   bool adds = false;                // to the result, instead of overwriting it
+  bool bias = false, relu = false;  // forward only: what follows the product
 
   // All of it in one word, for caches.
   std::string text() const;
@@ -34,6 +36,7 @@ struct ConvolutionProblem {
 // Pointers to the tensors, all aligned to 16 bytes. The pass writes one of them.
 struct ConvolutionTensors {
   void *image = nullptr, *filter = nullptr, *result = nullptr;
+  const float* bias = nullptr;      // where the problem has one
 };
 
 class ConvolutionPlan {
@@ -54,7 +57,8 @@ class ConvolutionPlan {
 
 // cuDNN's engines for a problem, sorted by its estimate of their speed. Only deterministic ones that add products directly:
 // transforms (FFT, Winograd) round 10 to 100 times more coarsely, and at some batch sizes only, so that the gradients of a
-// split batch would differ from those of the whole batch by more than the order of additions.
+// split batch would differ from those of the whole batch by more than the order of additions. None that is compiled when it is planned; so
+// there is none that ends with a bias in bf16.
 class ConvolutionCandidates {
  public:
   ConvolutionCandidates(cudnnHandle_t cudnn, const ConvolutionProblem& problem);

@@ -60,7 +60,7 @@ class Dense : public Layer {
       narrow_->forward(activation_, input_.tensor->value, static_cast<const float*>(weights(work)), bias, output_.values(), rows);
       return;
     }
-    if (is_small(rows)) return small_->forward(activation_, input_.tensor->value, small_weights(work), bias, output_.value, rows);
+    if (small_ && small_->serves_forward(rows)) return small_->forward(activation_, input_.tensor->value, small_weights(work), bias, output_.value, rows);
     device_.handles().blas->multiply({.a = input_.tensor->value, .b = weights(work), .c = output_.value, .m = rows, .n = outputs_,
                                       .k = inputs_, .transpose_b = true, .factors = factors_, .result = result_},
                                      precision_);
@@ -109,7 +109,7 @@ class Dense : public Layer {
 
   bool is_small(std::size_t rows) const { return small_ && small_->serves(rows); }
   // The kernels for few rows convert the weights as they load them.
-  bool reads_own_weights(const Work& work) const { return !reorders_ && is_small(work.samples * rows_); }
+  bool reads_own_weights(const Work& work) const { return !reorders_ && small_ && small_->serves_forward(work.samples * rows_); }
   SmallDense::Weights small_weights(const Work& work) const {
     if (reads_own_weights(work)) return {work.weights + spec_.weights.begin, Element::fp32};
     return {weights(work), weight_type()};

@@ -5,7 +5,7 @@
 namespace mgcompare::cuda {
 
 Fusions::Fusions(const NetworkSpec& spec, const Numerics& numerics)
-    : spec_(spec), fuses_(numerics.kernels == KernelChoice::fused), pools_(!numerics.average_pooling), readers_(spec.layers.size() + 1, 0) {
+    : spec_(spec), fuses_(numerics.kernels == KernelChoice::fused), pools_(!numerics.average_pooling), drops_(numerics.dropout), readers_(spec.layers.size() + 1, 0) {
   for (const LayerSpec& layer : spec.layers) {
     for (const int input : layer.inputs) ++readers_[static_cast<std::size_t>(input + 1)];
   }
@@ -55,6 +55,11 @@ Fusion Fusions::of(std::size_t index) const {
   if (type == LayerType::conv && pools_ && layer->config.type == LayerType::max_pool && tiles(*layer)) {
     fusion.pool = layer;
     ++fusion.layers;
+    const LayerSpec* const behind = next();
+    if (drops_ && fusion.activation == Activation::relu && behind != nullptr && behind->config.type == LayerType::dropout) {
+      fusion.dropout = behind;
+      ++fusion.layers;
+    }
   }
   // The channels of a sequence are its positions, not the units of a dense layer.
   const bool same_channels = type == LayerType::conv || spec_.layers[index].output_shape.size() == 1;

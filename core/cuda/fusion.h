@@ -1,7 +1,7 @@
 #pragma once
 
 // Which layers of a network are computed together: an activation after a convolution, dense layer, batch normalisation or sum;
-// max pooling after a convolution; a sum after batch normalisation; recurrent layers of one type and width; and what batch normalisation
+// max pooling after a convolution, and dropout after that; a sum after batch normalisation; recurrent layers of one type and width; and what batch normalisation
 // takes over from the layer before it.
 
 #include <cstddef>
@@ -19,6 +19,7 @@ struct Fusion {
   std::size_t layers = 1;           // of the specification, including the layer itself
   Activation activation = Activation::none;
   const LayerSpec* pool = nullptr;  // max pooling with windows that do not overlap; null: none
+  const LayerSpec* dropout = nullptr;  // the last of the layers, after relu and max pooling; null: none
   // Batch normalisation: the layer, -1 for the sample, whose output is added to the result before the activation.
   std::optional<int> added;
   // A convolution or dense layer whose only reader is batch normalisation, which adds its bias and applies its activation. Not if
@@ -47,6 +48,7 @@ class Fusions {
   const NetworkSpec& spec_;
   const bool fuses_;                // otherwise recurrent layers only, which cuDNN computes together
   bool pools_;                      // max pooling can be fused
+  bool drops_;                      // dropout is not left out
   std::vector<std::size_t> readers_;  // [0] of the sample, [i + 1] of layer i
 };
 

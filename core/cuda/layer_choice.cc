@@ -43,6 +43,15 @@ LayerChoice::LayerChoice(CudaDevice& device, const NetworkSpec& spec, const Nume
     : device_(device), spec_(spec), numerics_(numerics), fusions_(spec, numerics),
       factors_(numerics.precision == Precision::bf16 ? Element::bf16 : Element::fp32) {}
 
+Fusion LayerChoice::fusion(std::size_t index, const Tensor& input) const {
+  Fusion fusion = fusions_.of(index);
+  if (fusion.dropout != nullptr && has_own_kernels(spec_.layers[index], fusion, input)) {
+    fusion.dropout = nullptr;       // which these kernels leave to its layer
+    --fusion.layers;
+  }
+  return fusion;
+}
+
 // Whether a convolution has kernels for its special shape, which read and write planar images.
 bool LayerChoice::has_own_kernels(const LayerSpec& layer, const Fusion& fusion, const Tensor& input) const {
   return is_stem(layer, fusion, input) || is_tile(device_, layer, fusion, numerics_.precision);
@@ -85,7 +94,7 @@ std::unique_ptr<Layer> LayerChoice::make(std::size_t index, Fusion fusion, const
   if (type == LayerType::conv) {
     if (is_stem(layer, fusion, *input.tensor)) return make_stem_convolution(device_, layer, fusion, numerics_.precision, input, output);
     if (is_tile(device_, layer, fusion, numerics_.precision)) return make_tile_convolution(device_, layer, fusion, input, output);
-    return make_convolution(device_, layer, fusion, numerics_, input, output);
+    return make_convolution(device_, layer, fusion, index, numerics_, input, output);
   }
   if (type == LayerType::dense) return make_dense(device_, layer, fusion.activation, numerics_, input, output);
   if (type == LayerType::max_pool || type == LayerType::average_pool)

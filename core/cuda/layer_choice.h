@@ -19,8 +19,8 @@ class LayerChoice {
   // `spec` must outlive the object.
   LayerChoice(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics);
 
-  Fusion fusion(std::size_t index) const { return fusions_.of(index); }
   // `input` is the output of the layer before, or the sample.
+  Fusion fusion(std::size_t index, const Tensor& input) const;
   Format input_format(std::size_t index, const Fusion& fusion, const Tensor& input) const;
   // `input` is in the input format.
   Format output_format(std::size_t index, const Fusion& fusion, const Tensor& input) const;

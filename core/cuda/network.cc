@@ -171,7 +171,7 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
     return 1;
   }
 
-  const Fusion fusion = choice_.fusion(index);
+  const Fusion fusion = choice_.fusion(index, input(layer.inputs.front()));
   const std::size_t used = fusion.layers;
   const Format format = choice_.input_format(index, fusion, input(layer.inputs.front()));
   std::vector<Port*> ports;

@@ -33,6 +33,9 @@ class SmallDense {
     return rows <= kMostRows && outputs_ <= kMostRows && rows * inputs_ * outputs_ <= kMultiplicationsPerProcessor * processors_;
   }
 
+  // The same for forward(), whose few blocks have many terms each where the layer has many inputs.
+  bool serves_forward(std::size_t rows) const { return serves(rows) && inputs_ <= kMostTerms; }
+
   // out = activation(in * transpose(weights) + bias), on the compute stream. out is (rows, outputs), in is (rows, inputs), weights is
   // (outputs, inputs). `bias` may be null.
   void forward(Activation activation, const void* in, const Weights& weights, const float* bias, void* out, std::size_t rows) const;
@@ -49,6 +52,7 @@ class SmallDense {
 
   // By measurement on an H100: docs/performance/cuda.md.
   static constexpr std::size_t kMultiplicationsPerProcessor = 1u << 20;
+  static constexpr std::size_t kMostTerms = 2048;
   static constexpr std::size_t kMostRows = 65535 * 16;  // of a result: blocks have at least 16, and a grid 65535 of them
 
   CudaDevice& device_;

@@ -1,10 +1,14 @@
-// Gradients of convolutions by pairs of pixels, against the same gradients by pixels.
+// Gradients of convolutions by pairs of pixels and by flipped filters, against the same gradients as they are.
 
+#include <array>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 
 #include "cuda/convolution_passes.h"
 #include "cuda/transpose.h"
+#include "gpu.h"
 #include "model/rig.h"
 #include "on_gpu.h"
 
@@ -14,6 +18,7 @@ namespace {
 using cuda::ConvolutionPass;
 using cuda::ConvolutionProblem;
 using cuda::Element;
+using cuda::FlippedFilter;
 using cuda::PixelPairs;
 
 ConvolutionProblem problem_of(std::int64_t in, std::int64_t out, std::int64_t width, std::int64_t kernel, std::int64_t padding) {
@@ -45,7 +50,7 @@ class CudaConvolution : public OnGpu {
   }
 
   // What a pass writes, for numbers that are always the same.
-  std::vector<float> result(const ConvolutionProblem& p, const std::optional<PixelPairs>& pairs) {
+  std::vector<float> result(const ConvolutionProblem& p, const std::optional<PixelPairs>& pairs, const std::optional<FlippedFilter>& flipped = {}) {
     const std::size_t written = p.pass == ConvolutionPass::data_gradient ? kImage : kFilter;
     std::vector<Array<std::uint8_t>> tensors;
     std::mt19937 random(17);
@@ -58,7 +63,7 @@ class CudaConvolution : public OnGpu {
       device_->synchronize();
     }
     const cudnnHandle_t cudnn = device_->handles().cudnn;
-    const cuda::ConvolutionCandidates candidates(cudnn, pairs ? pairs->problem() : p);
+    const cuda::ConvolutionCandidates candidates(cudnn, pairs ? pairs->problem() : flipped ? flipped->problem() : p);
     std::unique_ptr<cuda::ConvolutionPlan> plan;
     for (std::size_t k = 0; k < candidates.size() && plan == nullptr; ++k) plan = candidates.plan(k, cuda::kWorkspaceBytes);
     if (plan == nullptr) throw Error("cuDNN has no plan for " + p.text());
@@ -68,6 +73,11 @@ class CudaConvolution : public OnGpu {
       filter = device_array<std::uint8_t>(*device_, pairs->filter_size() * cuda::bytes_of(p.element));
       used.filter = filter.data();
       if (written == kImage) pairs->expand(device_->compute_stream(), tensors[kFilter].data(), filter.data());
+    }
+    if (flipped) {
+      filter = device_array<std::uint8_t>(*device_, flipped->filter_size() * cuda::bytes_of(p.element));
+      flipped->flip(device_->compute_stream(), tensors[kFilter].data(), filter.data());
+      used = {tensors[kResult].data(), filter.data(), tensors[kImage].data()};
     }
     plan->run(cudnn, used, device_->handles().workspace);
     if (pairs && written == kFilter) pairs->fold(device_->compute_stream(), filter.data(), tensors[kFilter].data());
@@ -79,14 +89,15 @@ class CudaConvolution : public OnGpu {
   std::unique_ptr<cuda::CudaDevice> device_;
 };
 
+struct Precise {
+  Precision precision;
+  Element element;
+  double bound;
+};
+constexpr Precise kPrecise[] = {{Precision::fp32, Element::fp32, 1e-5}, {Precision::tf32, Element::fp32, 5e-3}, {Precision::bf16, Element::bf16, 2e-2}};
+
 TEST_F(CudaConvolution, HasTheSameGradientsByPairsOfPixels) {
-  struct Precise {
-    Precision precision;
-    Element element;
-    double bound;
-  };
-  for (const auto& [precision, element, bound] :
-       {Precise{Precision::fp32, Element::fp32, 1e-5}, {Precision::tf32, Element::fp32, 5e-3}, {Precision::bf16, Element::bf16, 2e-2}}) {
+  for (const auto& [precision, element, bound] : kPrecise) {
     for (const std::int64_t in : element == Element::fp32 ? std::vector<std::int64_t>{6, 8, 32} : std::vector<std::int64_t>{8, 32}) {
       for (const auto& [width, kernel, padding] :
            std::vector<std::array<std::int64_t, 3>>{{8, 3, 0}, {8, 3, 1}, {8, 3, 2}, {10, 5, 0}, {10, 5, 2}, {12, 7, 3}, {6, 1, 0}, {6, 1, 1}}) {
@@ -100,6 +111,52 @@ TEST_F(CudaConvolution, HasTheSameGradientsByPairsOfPixels) {
           EXPECT_LT(relative_error(result(problem, pairs), result(problem, {})), bound) << problem.text();
         }
       }
+    }
+  }
+}
+
+TEST_F(CudaConvolution, HasTheSameGradientsByFlippedFilters) {
+  for (const auto& [precision, element, bound] : kPrecise) {
+    for (const auto& [in, out] : std::vector<std::array<std::int64_t, 2>>{{8, 16}, {40, 8}, {96, 72}}) {
+      for (const auto& [kernel, padding] : std::vector<std::array<std::int64_t, 2>>{{3, 0}, {3, 1}, {2, 1}, {5, 3}, {1, 0}}) {
+        ConvolutionProblem problem = problem_of(in, out, 11, kernel, padding);
+        problem.stride[0] = 1;
+        problem.down = problem.height + 1;
+        problem.pass = ConvolutionPass::data_gradient;
+        problem.precision = precision;
+        problem.element = element;
+        const std::optional<FlippedFilter> flipped = FlippedFilter::of(problem);
+        ASSERT_TRUE(flipped) << problem.text();
+        EXPECT_LT(relative_error(result(problem, {}, flipped), result(problem, {})), bound) << problem.text();
+      }
+    }
+  }
+}
+
+TEST(FlippedFilter, ServesStrideOneAndLessPaddingThanTheKernel) {
+  ConvolutionProblem problem = problem_of(8, 16, 11, 3, 2);
+  problem.pass = ConvolutionPass::data_gradient;
+  EXPECT_FALSE(FlippedFilter::of(problem));  // rows have stride 2
+  problem.stride[0] = 1;
+  problem.down = problem.height + 1;
+  EXPECT_EQ(FlippedFilter::of(problem)->problem().padding[0], 0);
+  EXPECT_EQ(FlippedFilter::of(problem)->problem().padding[1], 0);
+  problem.padding[1] = 3;
+  EXPECT_FALSE(FlippedFilter::of(problem));
+  problem.padding[1] = 2;
+  problem.pass = ConvolutionPass::filter_gradient;
+  EXPECT_FALSE(FlippedFilter::of(problem));
+}
+
+// Divergence must be visible, also behind a kernel of cuDNN that ends with relu.
+TEST_F(CudaConvolution, ReluKeepsNotANumber) {
+  const ModelConfig model{"diverged", {convolution(8, 3), layer("relu"), convolution(16, 3), layer("relu"), layer("flatten"), dense(3)}};
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    Rig rig(model, {3, 12, 12}, 3, 40);
+    rig.weights[rig.spec.layers[2].bias.begin] = std::numeric_limits<float>::quiet_NaN();
+    GpuRig gpu(rig, {.precision = precision});
+    for (const bool training : {true, false}) {
+      for (const float value : gpu.logits(0, 40, {training, 1, 1})) EXPECT_TRUE(std::isnan(value)) << to_string(precision);
     }
   }
 }
