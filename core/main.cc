@@ -65,7 +65,9 @@ int compare(const Command& command) {
   const Overview overview = overview_of(run);
   print_summary(overview, write_reports(overview, directory), command);
   results.close(run);
-  return exit_code_of(run);
+  const int code = exit_code_of(run);
+  if (interruption() != 0 && code == kDone) print_stderr("the signal came after the last trial: the results are complete\n");
+  return code;
 }
 
 }  // namespace

@@ -88,8 +88,10 @@ class Planner {
       files_.push_back(found ? found->file : "");
       // Two plugins have this name. The author of the refused one must see that it is not used.
       if (found && refused) warn_once(refused->problem);
-      if (const auto missing = plugin_problem(strategy, plan_.plugins))
+      if (const auto missing = plugin_problem(strategy, plan_.plugins)) {
+        missing_.insert(files_.size() - 1);
         problem(missing->place, missing->text, missing->hint, missing->width, missing->note, missing->of_plugin);
+      }
     }
   }
 
@@ -104,8 +106,9 @@ class Planner {
     }
   }
 
-  // Their networks are checked for mismatched shapes.
+  // Their networks are checked for mismatched shapes. Problems of strategies do not end the plan here: the options of the others are checked, too.
   void make_versions() {
+    const std::size_t known = problems_.size();
     versions_ = versions_of(config_);
     // A trial has one seed. The list of all in the config of each would cost memory quadratically.
     for (Version& version : versions_) version.config.seeds = {config_.seeds.front()};
@@ -122,7 +125,7 @@ class Planner {
                 "make it smaller");
       }
     }
-    throw_problems(std::move(problems_));
+    if (problems_.size() > known) throw_problems(std::move(problems_));
   }
 
   void check_network(const Config& version) {
@@ -160,6 +163,7 @@ class Planner {
         throw_problems(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
+        if (missing_.contains(strategy)) continue;
         for (const std::size_t batch : batches) {
           for (const ListedDevices& some : devices) {
             if (!all.repeats(batch, some.count))
@@ -374,6 +378,7 @@ class Planner {
   CapabilityProbe& probe_;
   Plan plan_;
   std::vector<std::string> files_;  // by index of the strategy
+  std::set<std::size_t> missing_;   // of them; they have no rows
   std::vector<Version> versions_;
   std::vector<Row> rows_;
   std::vector<ProbeQuestion> questions_;

@@ -97,4 +97,12 @@ inline std::vector<Trial> in_blocks(std::vector<Trial> trials) {
   return trials;
 }
 
+// The names of a plan's rows, sorted.
+inline std::vector<std::string> rows(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Trial& trial : in_blocks(plan.trials)) names.push_back(row_name(trial));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace mgcompare
