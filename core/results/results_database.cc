@@ -130,7 +130,9 @@ void throw_results_error(const std::string& path, const DatabaseError& error, bo
   if (error.cannot_read()) throw_unreadable(path, error.what());
   if (error.cannot_write()) {
     if (real_path(path).empty()) throw_moved(path);
-    throw NotWritable(fmt::format("{}: cannot be written ({}): {} or choose another directory with -o{}", path, error.what(),
+    // A file that this user may not read cannot be opened for writing either.
+    throw NotWritable(fmt::format("{}: cannot be {} ({}): {} or choose another directory with -o{}", path,
+                                  access(path.c_str(), R_OK) == 0 ? "written" : "read", error.what(),
                                   error.disk_full() ? "free some space" : "check the disk and its permissions,", kWhatIsKept));
   }
   if (error.damaged())
