@@ -116,7 +116,9 @@ class Trainings {
   // summation changes there. Rounding decides weights whose true gradient is 0, such as a bias before batch normalisation,
   // if the optimiser divides gradients by their size.
   std::vector<TensorLimit> limits(const TrainingCase& of, double least);
-  // The same after each epoch of the control.
+  // See untrained_tensor(): a tensor that these weights, at the end of the case, have not changed, but one device has.
+  std::string untrained_tensor(const TrainingCase& of, const std::vector<float>& weights);
+  // reference_epochs() of the control.
   std::vector<SettledModel> control_epochs(const TrainingCase& of);
   // Where they differ most; of all buffers of the case's network.
   StatisticsGap statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const;

@@ -79,6 +79,10 @@ std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least)
   return limits_of(spec_of(of), reference(of, 1), reference(control_of(of), 1), kDriftFactor, least);
 }
 
+std::string Trainings::untrained_tensor(const TrainingCase& of, const std::vector<float>& weights) {
+  return mgcompare::untrained_tensor(spec_of(of), initial(of), reference(of, 1), weights);
+}
+
 StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const {
   return mgcompare::statistics_gap(spec_of(of), expected, buffers);
 }

@@ -24,6 +24,7 @@ constexpr char kGlobalNorm[] = "with batch_norm: sync, equals one device on the 
 constexpr char kBits[] = "equals one rank that accumulates the shares, bit for bit";
 constexpr char kSameBits[] = "the same seed gives the same bits";
 constexpr char kSameWeights[] = "the same seed gives the same weights";
+constexpr char kTrainsAll[] = "it trains each tensor that one device trains";
 constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kSettlesAgain[] = "settle() returns the same weights when it is called again";
 constexpr char kKeepsBuffers[] = "settle() leaves the statistics of batch normalisation as they were";
@@ -274,6 +275,9 @@ void Verification::check_approximate(TrainingCase of, const Traits& traits) {
   const ObservedTraining plain = run(audited);
   const double distance = largest_difference(plain.outcome.weights[0], trainings_.reference(of, 1));
   report(Verdict::printed, of, "distance from one device (no limit)", fmt::format("{:.1e}", distance));
+  const std::string untrained = trainings_.untrained_tensor(of, plain.outcome.weights[0]);
+  judge(untrained.empty(), of, kTrainsAll,
+        untrained.empty() ? "each has changed" : fmt::format("{} are as they were at the beginning, and one device has changed them", untrained));
   // With local batch normalisation, one rank that accumulates the shares normalises each by itself, too.
   Expectation same{kSameBits, plain.outcome.weights};
   if (of.smooth) same = {kSameWeights, plain.outcome.weights, rounding_limit(of.optimizer)};

@@ -78,6 +78,21 @@ Departure largest_departure(const std::vector<std::vector<float>>& expected, con
   return largest;
 }
 
+std::string untrained_tensor(const NetworkSpec& spec, const std::vector<float>& initial, const std::vector<float>& reference,
+                             const std::vector<float>& weights) {
+  const auto mean_square = [&](Range range) {
+    double sum = 0;
+    for (std::size_t i = range.begin; i < range.end; ++i) sum += std::pow(static_cast<double>(reference[i]) - static_cast<double>(initial[i]), 2);
+    return sum / static_cast<double>(range.size());
+  };
+  const double average = mean_square({0, initial.size()});
+  for (const TensorLimit& tensor : limits_of(spec, initial, weights, 1, 0)) {
+    const bool is_changed = tensor.limit != 0;
+    if (!is_changed && average > 0 && mean_square(tensor.range) >= average / 100) return tensor.name;
+  }
+  return "";
+}
+
 std::string difference_text(double difference, double limit, std::size_t steps) {
   if (difference == 0) return fmt::format("the same bits after {} steps", steps);
   const std::string text = fmt::format("differs by {:.1e} after {} steps", difference, steps);

@@ -98,6 +98,15 @@ std::vector<ConvolutionPasses::Candidates> ConvolutionPasses::candidates_of(cons
     all.push_back({std::move(plans), count, kind, solved.text()});
   };
   add(problem, kMostMeasured, {});
+  // The others can be done without, if this cuDNN does not know one of their attributes.
+  const auto try_to_add = [&](const ConvolutionProblem& solved, std::size_t most, const Kind& kind) {
+    try {
+      add(solved, most, kind);
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error&) {
+    }
+  };
   if (numerics_.kernels != KernelChoice::fused) return all;
   const auto allocate = [&](Array<std::uint8_t>& filter, std::size_t size) {
     if (const std::size_t bytes = size * bytes_of(element_); filter.size() < bytes) filter = device_array<std::uint8_t>(device_, bytes);
@@ -107,16 +116,16 @@ std::vector<ConvolutionPasses::Candidates> ConvolutionPasses::candidates_of(cons
     finished.bias = spec_.bias.size() > 0;
     finished.relu = epilogue_.activation == Activation::relu;
     const bool is_served = finished.relu || (finished.bias && epilogue_.activation == Activation::none);
-    if (epilogue_.bias != nullptr && is_served) add(finished, kMostMeasured, {.finishes = true});
+    if (epilogue_.bias != nullptr && is_served) try_to_add(finished, kMostMeasured, {.finishes = true});
     return all;
   }
   if (const auto pairs = problem.in <= kFewInputs ? PixelPairs::of(problem) : std::nullopt) {
     allocate(problem.pass == ConvolutionPass::filter_gradient ? pairs_gradient_ : other_filter_, pairs->filter_size());
-    add(pairs->problem(), kMostMeasured, {.pairs = pairs});
+    try_to_add(pairs->problem(), kMostMeasured, {.pairs = pairs});
   }
   if (const auto flipped = FlippedFilter::of(problem)) {
     allocate(other_filter_, flipped->filter_size());
-    add(flipped->problem(), kMostFlipped, {.flipped = flipped});
+    try_to_add(flipped->problem(), kMostFlipped, {.flipped = flipped});
   }
   return all;
 }
@@ -126,7 +135,7 @@ ConvolutionPasses::Algorithm ConvolutionPasses::measure(const Step& step, const 
   device_.join_branch();  // whose work would disturb the measurement
   const Queue queue = compute_queue();
   const std::vector<Candidates> all = candidates_of(problem_of(step));
-  std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + " 3";  // the version of how this is measured
+  std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + " 4";  // the version of how this is measured
   std::vector<std::pair<const Candidates*, std::size_t>> sources;
   for (const Candidates& candidates : all) {
     key += " " + candidates.text;

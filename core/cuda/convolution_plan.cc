@@ -60,15 +60,16 @@ Names names_of(ConvolutionPass pass) {
 }
 
 // Whether an engine computes as ConvolutionCandidates promises.
-bool suits(const CudnnDescriptor& configuration, Precision precision) {
+bool suits(const CudnnDescriptor& configuration, const ConvolutionProblem& problem) {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t raw = engine.get();
   configuration.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
   std::array<cudnnBackendBehaviorNote_t, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT> behavior{};
   const std::int64_t known = engine.get(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
                                         static_cast<std::int64_t>(behavior.size()), behavior.data());
-  // Compiling takes about a second for each candidate.
-  if (std::count(behavior.begin(), behavior.begin() + known, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) > 0) return false;
+  // Compiling takes about a second for each candidate, and there is another way to add a bias.
+  const bool can_do_without = problem.bias || problem.relu;
+  if (can_do_without && std::count(behavior.begin(), behavior.begin() + known, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) > 0) return false;
   std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
   const std::int64_t count = engine.get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                         static_cast<std::int64_t>(notes.size()), notes.data());
@@ -82,7 +83,7 @@ bool suits(const CudnnDescriptor& configuration, Precision precision) {
       case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
       case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13: return true;
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: return precision == Precision::fp32;
+      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: return problem.precision == Precision::fp32;
       default: return false;
     }
   });
@@ -192,7 +193,7 @@ struct ConvolutionCandidates::Graph {
     return operation.finalize();
   }
 
-  void find(cudnnBackendHeurMode_t mode, Precision precision) {
+  void find(cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem) {
     CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     if (!heuristics.finalize()) return;
@@ -206,7 +207,7 @@ struct ConvolutionCandidates::Graph {
         heuristics.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, kMostCandidates, raw.data());
     for (std::int64_t k = 0; k < std::min(count, kMostCandidates); ++k) {
       CudnnDescriptor& one = found[static_cast<std::size_t>(k)];
-      if (suits(one, precision)) configurations.push_back(std::move(one));
+      if (suits(one, problem)) configurations.push_back(std::move(one));
     }
   }
 };
@@ -215,7 +216,7 @@ ConvolutionCandidates::ConvolutionCandidates(cudnnHandle_t cudnn, const Convolut
   graph_->cudnn = cudnn;
   if (!graph_->describe(p)) return;
   for (const cudnnBackendHeurMode_t heuristic : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    if (graph_->configurations.empty()) graph_->find(heuristic, p.precision);
+    if (graph_->configurations.empty()) graph_->find(heuristic, p);
   }
 }
 

@@ -57,8 +57,8 @@ class ConvolutionPlan {
 
 // cuDNN's engines for a problem, sorted by its estimate of their speed. Only deterministic ones that add products directly:
 // transforms (FFT, Winograd) round 10 to 100 times more coarsely, and at some batch sizes only, so that the gradients of a
-// split batch would differ from those of the whole batch by more than the order of additions. None that is compiled when it is planned; so
-// there is none that ends with a bias in bf16.
+// split batch would differ from those of the whole batch by more than the order of additions. With a bias or
+// relu, none that cuDNN compiles when it is planned, as it does all of them in bf16.
 class ConvolutionCandidates {
  public:
   ConvolutionCandidates(cudnnHandle_t cudnn, const ConvolutionProblem& problem);

@@ -32,6 +32,7 @@ unsigned tiles_of(std::int64_t channels) { return static_cast<unsigned>((channel
 
 std::optional<FlippedFilter> FlippedFilter::of(const ConvolutionProblem& p) {
   if (p.pass != ConvolutionPass::data_gradient || p.adds || !p.channels_last) return {};
+  if (p.out == 1) return {};  // of images of one channel cuDNN (9.14) computes channels-last results that are wrong
   FlippedFilter made;
   ConvolutionProblem& forward = made.problem_ = p;
   forward.pass = ConvolutionPass::forward;

@@ -15,8 +15,8 @@ namespace mgcompare::cuda {
 
 class FlippedFilter {
  public:
-  // Nothing unless `problem` is the gradient of the input of a convolution of channels-last images with stride 1, whose padding is less than
-  // its kernel.
+  // Nothing unless `problem` is the gradient of the input of a convolution of channels-last images with stride 1 and more than one
+  // output channel, whose padding is less than its kernel.
   static std::optional<FlippedFilter> of(const ConvolutionProblem& problem);
 
   // The forward convolution. Its image is the gradient of the output, and its result that of the input.

@@ -144,6 +144,10 @@ TEST(FlippedFilter, ServesStrideOneAndLessPaddingThanTheKernel) {
   problem.padding[1] = 3;
   EXPECT_FALSE(FlippedFilter::of(problem));
   problem.padding[1] = 2;
+  EXPECT_TRUE(FlippedFilter::of(problem));
+  problem.out = 1;
+  EXPECT_FALSE(FlippedFilter::of(problem));
+  problem.out = 16;
   problem.pass = ConvolutionPass::filter_gradient;
   EXPECT_FALSE(FlippedFilter::of(problem));
 }

@@ -91,6 +91,8 @@ inline std::vector<Case> cases() {
        {padded(convolution(4, 3), 1, 2), layer("tanh"), padded(strided(convolution(6, 3), 2, 2), 2, 1), dense(3)}, {}},
       {"convolution_to_one_channel", colour,
        {convolution(1, 3), layer("tanh"), convolution(5, 3), layer("tanh"), layer("flatten"), dense(3)}, {}},
+      {"convolution_to_one_channel_behind_another", colour,
+       {convolution(8, 2), layer("tanh"), convolution(1, 2), layer("tanh"), convolution(4, 2), layer("tanh"), layer("flatten"), dense(3)}, {}},
       {"convolution_of_many_terms", small, {convolution(8, 6), layer("tanh"), layer("flatten"), dense(3)}, {}},
       {"convolution_in_packs", colour,
        {convolution(16, 3), layer("batch_norm"), layer("relu"), convolution(24, 3), layer("tanh"), max_pool(2), dropout(0.3),

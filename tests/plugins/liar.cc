@@ -209,6 +209,7 @@ class Liar : public Strategy {
     if (how_ == "late noise" && steps_ >= step_) add_noise(gradients, Random(1, steps_));
     if (!first_ || (how_ == "largest rate" && batch.learning_rate() > first_->learning_rate())) first_ = batch;
     if (how_ == "first rate" || how_ == "largest rate") replica.optimizer().update(replica.weights(), gradients, *first_);
+    else if (how_ == "freezes a layer") replica.update({replica.parts()[0].range.end, gradients.size()});
     else replica.update();
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
     exchange_statistics(replica, group);

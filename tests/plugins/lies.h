@@ -20,6 +20,7 @@ inline std::vector<std::string> lies() {
       "noise of the process",     // the same, another in each process
       "freezes a draw",           // the same, by a random number that the process drew first
       "freezes an option",        // the same, from the first `step` of the process on
+      "freezes a layer",          // the first tensor is never updated
       "skips updates",            // every second gradient is dropped
       "skips passes",             // no backward pass in every second step
       "accumulates",              // no lie: an update with the gradients of two steps
