@@ -132,7 +132,7 @@ void throw_results_error(const std::string& path, const DatabaseError& error, bo
     if (real_path(path).empty()) throw_moved(path);
     // A file that this user may not read cannot be opened for writing either.
     throw NotWritable(fmt::format("{}: cannot be {} ({}): {} or choose another directory with -o{}", path,
-                                  access(path.c_str(), R_OK) == 0 ? "written" : "read", error.what(),
+                                  access(path.c_str(), R_OK) != 0 && errno == EACCES ? "read" : "written", error.what(),
                                   error.disk_full() ? "free some space" : "check the disk and its permissions,", kWhatIsKept));
   }
   if (error.damaged())
