@@ -6,7 +6,6 @@ Usage: backends_test.py [unittest options]. Needs Python with NumPy; what needs 
 import json
 import os
 import pathlib
-import re
 import signal
 import sys
 import unittest
@@ -14,7 +13,7 @@ import unittest
 import numpy as np
 
 import networks
-from case import FAULTY, HAS_TORCH, NUMPY, PYTORCH, Case, distance
+from case import FAULTY, HAS_TORCH, NUMPY, PAIR, PYTORCH, Case, distance
 from driver import MODULE, ROOT, Refused, Trial
 from gpu_test import GpuTest, JaxTest  # noqa: F401
 
@@ -65,13 +64,13 @@ class ModuleTest(Case):
         self.assertRegex(str(caught.exception), r"^\S*python3\S* has no module no_such_framework: install it, or set `python:`$")
 
 
+PAGE = ROOT / "docs" / "writing-a-backend.md"
+SEVERAL = "\n## Several devices\n"
+
+
 class NumpyTest(Case):
     def test_the_page_has_this_file(self):
-        page = (ROOT / "docs" / "writing-a-backend.md").read_text()
-        blocks = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
-        self.assertEqual("".join(blocks).replace("\n\n\n", "\n").replace("\n\n", "\n"),
-                         (NUMPY / "backend.py").read_text().replace("\n\n\n", "\n").replace("\n\n", "\n"))
-        self.assertIn((NUMPY / "backend.json").read_text().strip(), page)
+        self.expect_page_has(NUMPY, PAGE.read_text().split(SEVERAL)[0])
 
     def test_the_loss_falls(self):
         epochs = self.train(NUMPY, networks.mlp(), {}, samples=64, rates=(0.1, 0.1))
@@ -87,6 +86,31 @@ class NumpyTest(Case):
     def test_a_diverged_training_says_so(self):
         refused = self.refusal(NUMPY, networks.mlp(), {}, rates=(1e30, 1e30))
         self.assertEqual(refused.kind, "diverged")
+
+
+class PairTest(Case):
+    """The backend of the page for two devices, on a network that it has."""
+
+    SETTINGS = {"rates": (0.05, 0.01), "optimizer": {"momentum": 0.0}}
+
+    def test_the_page_has_this_file(self):
+        self.expect_page_has(PAIR, PAGE.read_text().split(SEVERAL)[1])
+
+    def test_one_and_two_devices_equal_numpy(self):
+        # 50 samples in steps of 16 leave 2 for the last one.
+        one = self.train(NUMPY, networks.regression(), {}, **self.SETTINGS)
+        for devices in (1, 2):
+            with self.subTest(devices):
+                self.assertLess(distance(one, self.train(PAIR, networks.regression(), {}, devices, **self.SETTINGS)), 1e-5)
+
+    def test_two_devices_share_a_step_of_one_sample(self):
+        settings = {**self.SETTINGS, "samples": 33}
+        one = self.train(NUMPY, networks.regression(), {}, **settings)
+        self.assertLess(distance(one, self.train(PAIR, networks.regression(), {}, 2, **settings)), 1e-5)
+
+    def test_three_devices_are_refused(self):
+        refused = self.refusal(PAIR, networks.regression(), {}, 3, **self.SETTINGS)
+        self.assertEqual(str(refused), "pair runs on 1 to 2 devices with these options, not on 3")
 
 
 class FaultTest(Case):

@@ -1,5 +1,6 @@
 """What the tests of backends share: which backends there are, what this Python has, and a training that checks what holds for all."""
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -9,7 +10,7 @@ import numpy as np
 from driver import ROOT, Backend, Refused, Trial
 
 HERE = pathlib.Path(__file__).resolve().parent
-NUMPY, FAULTY, PYTORCH, JAX = HERE / "numpy", HERE / "faulty", ROOT / "plugins" / "pytorch", ROOT / "plugins" / "jax"
+NUMPY, PAIR, FAULTY, PYTORCH, JAX = HERE / "numpy", HERE / "pair", HERE / "faulty", ROOT / "plugins" / "pytorch", ROOT / "plugins" / "jax"
 
 
 def is_installed(name):
@@ -59,6 +60,13 @@ class Case(unittest.TestCase):
         for epoch in epochs:
             self.assertEqual((epoch["samples"], epoch["steps"]), (trial.samples, trial.steps))
         return epochs
+
+    def expect_page_has(self, folder, text):
+        """The manifest, and the program in one or more blocks, whatever blank lines are between them."""
+        blocks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+        self.assertEqual("".join(blocks).replace("\n\n\n", "\n").replace("\n\n", "\n"),
+                         (folder / "backend.py").read_text().replace("\n\n\n", "\n").replace("\n\n", "\n"))
+        self.assertIn((folder / "backend.json").read_text().strip(), text)
 
     def refusal(self, folder, net, options, devices=1, **settings):
         with self.assertRaises(Refused) as caught:

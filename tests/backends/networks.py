@@ -107,6 +107,10 @@ def mlp(widths=(32, 16)):
     return net
 
 
+def regression():
+    return mlp(())
+
+
 def lenet(channels=(20, 50), units=500):
     net = Builder([1, 28, 28], 10)
     for each in channels:
