@@ -198,7 +198,15 @@ std::string left_out_of_frameworks(const Comparison& comparison) {
   std::vector<const Cell*> cells;
   for (const Cell& cell : comparison.cells)
     if (!cell.done.empty() && cell.is_disqualified()) cells.push_back(&cell);
-  return cells.empty() ? "" : fmt::format("Left out because of their marks: {}", titles_of(cells));
+  if (cells.empty()) return "";
+  // The remarks say what each mark means; this is what to do about it.
+  std::vector<std::string> names, remedies;
+  for (const Cell* cell : cells)
+    for (const Mark& mark : cell->marks)
+      if (const std::string remedy = remedy_of(mark.kind); disqualifies(mark.kind) && std::find(remedies.begin(), remedies.end(), remedy) == remedies.end())
+        remedies.push_back(remedy);
+  for (const Cell* cell : cells) names.push_back(fmt::format("{} ({})", title_of(*cell), marks_text(cell->marks)));
+  return fmt::format("Left out because of their marks: {}. What to do: {}", fmt::join(names, "; "), fmt::join(remedies, "; "));
 }
 
 std::vector<std::string> framework_sentences(const Comparison& comparison) {

@@ -54,10 +54,10 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
     all.push_back(fmt::format("They promise the ceiling, training without exchange, but sent bytes: {}. Such rows are no bound for the others", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::other_clock); !cells.empty())
     all.push_back(fmt::format("The clock of a backend and the program's differ: {}. Such rows are not ranked, because what the backend calls its training "
-                              "is not what was timed", titles_of(cells)));
+                              "is not what was timed. What to do: {}", titles_of(cells), remedy_of(MarkKind::other_clock)));
   if (const auto cells = cells_with(comparison, MarkKind::works_unclocked); !cells.empty())
     all.push_back(fmt::format("Backends that work long outside of the interval that they call training: {}. Such rows are not ranked, because part of their "
-                              "training may be outside of the training clock", titles_of(cells)));
+                              "training may be outside of the training clock. What to do: {}", titles_of(cells), remedy_of(MarkKind::works_unclocked)));
   if (const auto cells = cells_with(comparison, MarkKind::sent_too_little); !cells.empty())
     all.push_back(fmt::format("Exact, but the counted bytes of a step are fewer than any exact exchange needs: {}. Such rows are not "
                               "ranked, because what they exchange cannot be seen", titles_of(cells)));

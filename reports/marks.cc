@@ -93,6 +93,23 @@ bool disqualifies(MarkKind kind) {
   return kind != MarkKind::lost_processors && kind != MarkKind::busy_threads && kind != MarkKind::other_losses && kind != MarkKind::unchecked_promise;
 }
 
+std::string remedy_of(MarkKind kind) {
+  switch (kind) {
+    case MarkKind::other_clock:
+      return "run again while nothing else uses the machine; if the mark stays, the backend has to report the time from its first step to its last, with its devices idle at both ends";
+    case MarkKind::works_unclocked:
+      return "train more samples in an epoch, and have the backend prepare before `ready`, not between the request for an epoch and its weights";
+    case MarkKind::too_short: return "train more epochs or samples";
+    case MarkKind::stood_still: return "run again without stopping the process";
+    case MarkKind::broken_promise: return "`mgcompare verify` shows where the row departs from one device";
+    case MarkKind::lost_processors: return "run again while nothing else uses the machine";
+    case MarkKind::busy_threads:
+    case MarkKind::other_losses:
+    case MarkKind::unchecked_promise: return "";
+    default: return "mend the strategy; `mgcompare verify` has the details";
+  }
+}
+
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   const Result& result = row.result;
   std::vector<Mark> marks;

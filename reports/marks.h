@@ -39,6 +39,8 @@ struct Mark {
 
 // Whether a row with such a mark is never the best of anything. All but lost_processors, busy_threads, other_losses and unchecked_promise.
 bool disqualifies(MarkKind kind);
+// What to do about it, as a phrase; never empty for a mark that disqualifies.
+std::string remedy_of(MarkKind kind);
 
 // A preempted thread may lose a time slice, some 4 ms: in shorter trainings that is a fifth of the figure or more. Repeats show
 // smaller errors. The first steps of a training take longer than the others.
