@@ -20,7 +20,7 @@ std::string advice_text(const Comparison& comparison) {
     // The trials that are still to run may decide.
     if (comparison.finished + comparison.pending_rehearsals < comparison.trials) return "What to do: finish the run before choosing (--resume)";
     // What other programs took may hide a gain.
-    const std::string doubt = machine_doubt(comparison, *rows->several, *rows->one);
+    const std::string doubt = machine_doubt(comparison, *rows);
     if (!doubt.empty()) return fmt::format("What to do: measure again while nothing else uses the machine, because {}", doubt);
     return gain > 1 + kNoiseFloor ? "What to do: repeat more before choosing (run --until-decided)"
                                   : fmt::format("What to do: stay with {}, unless more repeats show a gain", title_of(*rows->one));

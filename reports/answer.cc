@@ -10,6 +10,7 @@
 #include "reports/accuracy_gap.h"
 #include "reports/comparison_text.h"
 #include "reports/machine_doubt.h"
+#include "reports/row_order.h"
 #include "reports/text.h"
 #include "reports/titles.h"
 
@@ -48,27 +49,35 @@ const Cell* faster_at_another_batch(const Comparison& comparison, const Cell& be
 
 // Corrected for all rows that could have been the best.
 Contest contest_of(const Comparison& comparison, const Cell& best, const Cell& base) {
-  const Criterion by = criterion(comparison);
-  if (by.more_is_better) {
+  const Figure by = figure_of(comparison);
+  if (criterion(comparison).more_is_better) {
     const auto compared = std::count_if(comparison.cells.begin(), comparison.cells.end(),
                                         [&](const Cell& cell) { return cell.baseline && &comparison.cells[*cell.baseline] != &cell; });
-    return {&best, &base, best.order, static_cast<std::size_t>(compared)};
+    return {&best, &base, best.order, static_cast<std::size_t>(compared), best.doubt, false, best.is_doubted_by_copies};
   }
-  std::vector<std::pair<const Spread*, const Spread*>> pairs = {{&(base.*by.of_cell), &(best.*by.of_cell)}};
+  std::vector<RowPair> pairs = {{&best, &base}};
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
     if (&cell != &best && is_on_several(cell) && cell.is_own == best.is_own && cell.trial().device_kind == best.trial().device_kind &&
         cell.trial().variant == best.trial().variant)
-      pairs.emplace_back(&(base.*by.of_cell), &(cell.*by.of_cell));
+      pairs.push_back({&cell, &base});
   }
-  const Order order = compare_all(pairs).front();
-  if (!goes_by_target(comparison)) return {&best, &base, order, pairs.size()};
-  // Undecided if one is faster to the target but reaches it in fewer repeats.
+  const RowOrder found = order_rows(comparison.cells, pairs, by).front();
+  // Less is better.
+  const Order order = found.order == Order::below ? Order::above : found.order == Order::above ? Order::below : Order::undecided;
+  Contest contest = {&best, &base, order, pairs.size(), found.doubt, false, found.is_by_machine};
+  if (!goes_by_target(comparison) || order == Order::undecided) return contest;
+  // Undecided if one is better but reaches the target in fewer repeats.
   const auto reached = [](const Cell& cell) {
     return static_cast<double>(cell.reached_target) / static_cast<double>(cell.done.size());
   };
-  const bool contradicts = order == Order::above ? reached(best) < reached(base) : reached(best) > reached(base);
-  return {&best, &base, contradicts ? Order::undecided : order, pairs.size(), contradicts && order != Order::undecided};
+  if (order == Order::above ? reached(best) >= reached(base) : reached(best) <= reached(base)) return contest;
+  const Cell &ahead = order == Order::above ? best : base, &behind = order == Order::above ? base : best;
+  contest.order = Order::undecided;
+  contest.is_contradictory = true;
+  contest.doubt = fmt::format("the better row reached {} in {} of {} repeats, and the other in {} of {}", target_text(comparison.target_accuracy),
+                              ahead.reached_target, ahead.done.size(), behind.reached_target, behind.done.size());
+  return contest;
 }
 
 Answer answer_of_ranking(const Comparison& comparison) {
@@ -100,41 +109,44 @@ Answer answer_of_ranking(const Comparison& comparison) {
                                         : "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
   }
   const Cell& base = one_device(comparison, *best);
+  const bool is_missed = goes_by_target(comparison) && base.reached_target == 0;
+  const Contest rows = is_missed ? Contest{best, &base} : contest_of(comparison, *best, base);
+  const std::string machine = machine_doubt(comparison, rows);
   // A decided answer carries the warnings about the machine; undecided ones claim nothing.
   const auto sure_verdict = [&](const std::string& verdict) {
-    const std::string doubt = machine_doubt(comparison, *best, base);
-    return doubt.empty() ? verdict : fmt::format("{}, though {}", verdict, doubt);
+    return machine.empty() ? verdict : fmt::format("{}, though {}", verdict, machine);
   };
   const std::string lower = lower_accuracy_text(*best, base);
   const auto yes = [&](const std::string& verdict) {
     return sure_verdict(lower.empty() ? verdict : fmt::format("{}, but less accurate ({})", verdict, lower));
   };
-  if (goes_by_target(comparison) && base.reached_target == 0) {
+  if (is_missed) {
     const bool sure = best->reached_target == best->done.size() && best->done.size() >= kDecisiveRepeats &&
                       base.done.size() >= kDecisiveRepeats;
     return {sure ? yes("Several devices pay") : kUndecided,
             fmt::format("no one-device baseline reached {}, and {} did{}", target, winner_title(*best), some_repeats(*best))};
   }
-  const Order order = contest_of(comparison, *best, base).order;
+  const Order order = rows.order;
   const bool is_cost = comparison.objective == Objective::device_seconds;
   const Criterion by = criterion(comparison);
   const Spread factor = factor_over(comparison, *best, base);
   const double gain = is_cost ? 1 / factor.median : factor.median;
-  const bool is_either = factor.low < 1 && factor.high > 1;
-  const std::string verdict = order == Order::above       ? yes(kYes[is_cost ? 1 : 0])
-                              : order == Order::below     ? sure_verdict(kNo)
-                              : gain <= 1 + kNoiseFloor   ? kNoGain
-                              : is_either                 ? kUndecided
-                                                          : kUnconfirmed;
+  // Rows are ranked by how often they reached the target, so a faster one may follow.
+  const bool is_partial = goes_by_target(comparison) && !some_repeats(*best).empty();
   const bool is_open = order == Order::undecided;
-  const std::string machine = is_open ? machine_doubt(comparison, *best, base) : "";
+  const std::string verdict = is_partial && is_open     ? kUndecided
+                              : order == Order::above     ? yes(kYes[is_cost ? 1 : 0])
+                              : order == Order::below     ? sure_verdict(kNo)
+                              : gain <= 1 + kNoiseFloor ? kNoGain
+                              : includes_one(factor)    ? kUndecided
+                                                        : kUnconfirmed;
   const std::size_t repeats = std::min(best->done.size(), base.done.size());
+  const std::string reason = rows.is_by_machine ? machine : rows.doubt + (machine.empty() ? "" : ", and " + machine);
   const std::string doubt =
       !is_open ? ""
       : repeats < kDecisiveRepeats
           ? fmt::format(" ({}; at least three are needed to decide{}{})", repeats == 1 ? "one repeat" : "two repeats", machine.empty() ? "" : "; ", machine)
-          : fmt::format("; {}{}{}{}", verdict == kUndecided ? "" : "undecided: ", doubt_of(best->*by.of_cell, base.*by.of_cell), machine.empty() ? "" : ", and ",
-                        machine);
+          : fmt::format("; {}{}", verdict == kUndecided ? "" : "undecided: ", reason);
   if (by.more_is_better) {
     const Cell* const other = faster_at_another_batch(comparison, *best, base);
     const std::string faster = other == nullptr ? "" : fmt::format("; of all rows {} is the fastest", title_of(*other));
@@ -144,11 +156,10 @@ Answer answer_of_ranking(const Comparison& comparison) {
   if (!goes_by_target(comparison)) {
     return {verdict, fmt::format("at best {}, by {}{}", against(comparison, *best, base), winner_title(*best), doubt)};
   }
-  // Rows are ranked by how often they reached the target, so a faster one may follow.
-  if (!some_repeats(*best).empty()) {
-    return {is_open ? kUndecided : verdict, fmt::format("no row on several devices reached {} more often than {} ({} of {} repeats), which was {}{}", target,
+  if (is_partial) {
+    return {verdict, fmt::format("no row on several devices reached {} more often than {} ({} of {} repeats), which was {}{}{}", target,
                                  winner_title(*best), best->reached_target, best->done.size(), against(comparison, *best, base, "to it "),
-                                 some_repeats(base))};
+                                 some_repeats(base), doubt)};
   }
   return {verdict, fmt::format("at best {}{}, by {}{}", against(comparison, *best, base, "to " + target + " "), some_repeats(base),
                                winner_title(*best), doubt)};

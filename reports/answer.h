@@ -18,11 +18,16 @@ struct Answer {
 Answer answer(const Comparison& comparison);
 // The two rows whose order decides the answer.
 struct Contest {
-  const Cell* several;              // best_on_several()
-  const Cell* one;                  // on one device
-  Order order;                      // above: several devices are better; corrected for `pairs`
-  std::size_t pairs;                // that were compared
-  bool is_contradictory = false;    // undecided, because the faster one reached the target in fewer repeats
+  const Cell* several = nullptr;    // best_on_several()
+  const Cell* one = nullptr;        // on one device
+  Order order = Order::undecided;   // above: several devices are better; corrected for `pairs` (row_order.h)
+  std::size_t pairs = 0;            // that were compared
+  std::string doubt;                // why, if undecided, as a phrase
+  bool is_contradictory = false;    // undecided, because the better one reached the target in fewer repeats
+  bool is_by_machine = false;       // undecided by the A/A check only
+
+  // Whether further repeats may decide it.
+  bool is_open() const { return order == Order::undecided && !is_contradictory && !is_by_machine; }
 };
 // None if there is no such row on several devices, or its rows on one device missed a target by which the comparison goes.
 std::optional<Contest> contest(const Comparison& comparison);

@@ -14,6 +14,7 @@
 #include "reports/bootstrap.h"
 #include "reports/cost.h"
 #include "reports/framework.h"
+#include "reports/row_order.h"
 #include "reports/steadiness.h"
 #include "reports/text.h"
 
@@ -147,14 +148,18 @@ void set_against_baseline(std::vector<Cell>& cells) {
 
 void decide_against_baseline(std::vector<Cell>& cells) {
   std::vector<Cell*> compared;
-  std::vector<std::pair<const Spread*, const Spread*>> pairs;
+  std::vector<RowPair> pairs;
   for (Cell& cell : cells) {
     if (!cell.baseline || &cells[*cell.baseline] == &cell) continue;
     compared.push_back(&cell);
-    pairs.emplace_back(&cell.samples_per_second, &cells[*cell.baseline].samples_per_second);
+    pairs.push_back({&cell, &cells[*cell.baseline], &cell.speed_up});
   }
-  const std::vector<Order> orders = compare_all(pairs);
-  for (std::size_t i = 0; i < orders.size(); ++i) compared[i]->order = orders[i];
+  std::vector<RowOrder> orders = order_rows(cells, pairs, throughput_figure());
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    compared[i]->order = orders[i].order;
+    compared[i]->doubt = std::move(orders[i].doubt);
+    compared[i]->is_doubted_by_copies = orders[i].is_by_machine;
+  }
 }
 
 void rank_cells(Comparison& comparison) {

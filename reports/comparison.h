@@ -64,8 +64,10 @@ struct Cell {
   // Speed-up: ratio of the samples/s to the baseline's, by seed if both have the seed; never clipped. Efficiency: speed-up /
   // devices. None if one of both is too short to measure.
   Spread speed_up, efficiency;
-  // Test of the samples/s against the baseline's, corrected for all rows of the run.
+  // Of the samples/s against the baseline's, corrected for all rows of the run (row_order.h).
   Order order = Order::undecided;
+  std::string doubt;                // why, if undecided
+  bool is_doubted_by_copies = false;  // undecided by the A/A check only
 
   const TrialKey& trial() const { return first->trial; }
   bool is_marked(MarkKind kind) const { return mgcompare::is_marked(marks, kind); }

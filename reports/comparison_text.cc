@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/figure.h"
 #include "reports/text.h"
 #include "reports/titles.h"
 
@@ -21,9 +22,7 @@ std::string instead_of_target(const Comparison& comparison) {
 }
 
 Spread factor_over(const Comparison& comparison, const Cell& cell, const Cell& other) {
-  const Criterion by = criterion(comparison);
-  const bool is_cost = comparison.objective == Objective::device_seconds;
-  return by.more_is_better || is_cost ? ratio(cell.done, other.done, by.of_row) : ratio(other.done, cell.done, by.of_row);
+  return figure_of(comparison).factor(cell, other);
 }
 
 std::string against(const Comparison& comparison, const Cell& cell, const Cell& other, const std::string& until) {

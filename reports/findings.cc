@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,12 +15,14 @@
 #include "reports/batch_range.h"
 #include "reports/coarse_target.h"
 #include "reports/comparison_text.h"
+#include "reports/copies.h"
 #include "reports/cost.h"
 #include "reports/drift.h"
 #include "reports/fitting_batches.h"
 #include "reports/framework_findings.h"
 #include "reports/further_repeats.h"
 #include "reports/marked_rows.h"
+#include "reports/row_order.h"
 #include "reports/straggler.h"
 #include "reports/text.h"
 
@@ -32,25 +33,25 @@ std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
 
 struct Rival {
   const Cell* cell;
-  Order order;                      // of the winner's figure relative to this one's
+  RowOrder order;                   // of the winner's figure relative to this one's
   bool enough_repeats;
 };
 
 // Every other row of the ranking against the winner; the tests are corrected for their number.
 std::vector<Rival> rivals_of(const Comparison& comparison, const Cell& winner) {
-  const Criterion by = criterion(comparison);
+  const Figure by = figure_of(comparison);
   const Spread& mine = winner.*by.of_cell;
   std::vector<Rival> rivals;
-  std::vector<std::pair<const Spread*, const Spread*>> pairs;
+  std::vector<RowPair> pairs;
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
     if (&cell == &winner) continue;
     const Spread& its = cell.*by.of_cell;
-    rivals.push_back({&cell, Order::undecided, mine.count >= kDecisiveRepeats && its.count >= kDecisiveRepeats});
-    pairs.emplace_back(&mine, &its);
+    rivals.push_back({&cell, {}, mine.count >= kDecisiveRepeats && its.count >= kDecisiveRepeats});
+    pairs.push_back({&winner, &cell});
   }
-  const std::vector<Order> orders = compare_all(pairs);
-  for (std::size_t i = 0; i < orders.size(); ++i) rivals[i].order = orders[i];
+  std::vector<RowOrder> orders = order_rows(comparison.cells, pairs, by);
+  for (std::size_t i = 0; i < orders.size(); ++i) rivals[i].order = std::move(orders[i]);
   return rivals;
 }
 
@@ -60,12 +61,12 @@ std::string rival_text(const Comparison& comparison, const Cell& winner, const R
   if (goes_by_target(comparison) && other.reached_target == 0)
     return fmt::format("{} did not reach {}", title_of(other), target_text(comparison.target_accuracy));
   const std::string text = against(comparison, winner, other);
-  if (rival.order != Order::undecided) return text;
+  if (rival.order.order != Order::undecided) return text;
   const Criterion by = criterion(comparison);
   const Spread &mine = winner.*by.of_cell, &its = other.*by.of_cell;
   // The medians of equal rows may belong to different seeds: then the factor alone looks like a difference.
   const bool is_by_seeds = differs_by_noise(mine, its) && std::abs(factor_over(comparison, winner, other).median - 1) > kNoiseFloor;
-  return fmt::format("{}; undecided: {}{}", text, doubt_of(mine, its),
+  return fmt::format("{}; undecided: {}{}", text, rival.order.doubt,
                      is_by_seeds ? " (the factor is the median of the ratios seed by seed)" : "");
 }
 
@@ -136,38 +137,35 @@ std::string losses_text(const Cell& cell) {
 }
 
 void add_reasons(const Comparison& comparison, const Cell& winner, const std::vector<Rival>& rivals, std::vector<Finding>& all) {
-  if (const std::string text = why_not_text(comparison); !text.empty()) all.push_back({text});
+  for (const std::string& text : {why_not_text(comparison), above_ideal_text(comparison)})
+    if (!text.empty()) all.push_back({text});
   // Rows with fewer repeats differ from no other significantly, which says nothing about them.
   const Cell* cheapest = nullptr;
   for (const Rival& rival : rivals) {
-    if (rival.order != Order::undecided || !rival.enough_repeats) continue;
+    if (rival.order.order != Order::undecided || !rival.enough_repeats) continue;
     if (rival.cell->trial().devices < (cheapest == nullptr ? winner : *cheapest).trial().devices) cheapest = rival.cell;
   }
   if (cheapest != nullptr) all.push_back({fmt::format("Fewest devices without a significant difference: {}", title_of(*cheapest))});
 }
 
-constexpr double kFarCopy = 0.1;  // the logarithm of a ratio: more than the usual noise of a quiet machine
+// "at 1.10 [1.08 .. 1.13] times its samples/s", by the objective of the comparison. `factor`: with or without a range.
+std::string copy_text(const Comparison& comparison, const std::string& factor) {
+  const std::string target = goes_by_target(comparison) ? " to " + target_text(comparison.target_accuracy) : "";
+  if (comparison.objective == Objective::device_seconds) return fmt::format("at {} times its device-seconds{}", factor, target);
+  return goes_by_target(comparison) ? fmt::format("{} times as fast{}", factor, target) : fmt::format("at {} times its samples/s", factor);
+}
 
 // How far exact rows on one device that send nothing are from the baseline, whose training they repeat. Empty if there are none.
 std::string copies_text(const Comparison& comparison) {
-  std::size_t count = 0;
-  double least = std::numeric_limits<double>::infinity(), most = 0;
-  const Cell* farthest = nullptr;
-  const auto distance = [](const Cell& cell) { return std::abs(std::log(cell.speed_up.median)); };
-  for (const Cell& cell : comparison.cells) {
-    if (!cell.copies_baseline || cell.bytes_per_step.most > 0 || cell.is_disqualified() || !(cell.speed_up.median > 0)) continue;
-    ++count;
-    least = std::min(least, cell.speed_up.median);
-    most = std::max(most, cell.speed_up.median);
-    if (farthest == nullptr || distance(cell) > distance(*farthest)) farthest = &cell;
-  }
-  if (count == 0) return "";
-  const char* const doubt = distance(*farthest) > kFarCopy ? "; differences of that size between other rows may be due to the machine" : "";
-  if (count == 1)
-    return fmt::format("A/A check: {} does what the baseline does, at {} times its samples/s{}", title_of(*farthest), with_range(farthest->speed_up), doubt);
-  const std::string range = factor_text(least) == factor_text(most) ? factor_text(least) : factor_text(least) + " to " + factor_text(most);
-  return fmt::format("A/A check: {} exact rows on one device do what the baseline does, at {} times its samples/s; the farthest is {}{}", count, range,
-                     title_of(*farthest), doubt);
+  const std::optional<Copies> copies = copies_of(comparison.cells, figure_of(comparison));
+  if (!copies) return "";
+  const char* const doubt = copies->departure() > kFarCopy ? "; differences of that size between other rows may be due to the machine" : "";
+  const std::string farthest = title_of(*copies->farthest);
+  if (copies->count == 1)
+    return fmt::format("A/A check: {} does what the baseline does, {}{}", farthest, copy_text(comparison, with_range(copies->factor)), doubt);
+  const std::string least = factor_text(copies->least), most = factor_text(copies->most);
+  return fmt::format("A/A check: {} exact rows on one device do what the baseline does, {}; the farthest is {}{}", copies->count,
+                     copy_text(comparison, least == most ? least : least + " to " + most), farthest, doubt);
 }
 
 }  // namespace
@@ -193,6 +191,26 @@ std::string why_not_text(const Comparison& comparison) {
   if (several == nullptr || several->efficiency.count == 0 || several->efficiency.median >= 0.95 || !several->breakdown.reliable()) return "";
   const std::string losses = losses_text(*several);
   return losses.empty() ? "" : fmt::format("Why not {}x{}: {}", several->trial().devices, has_several ? "" : " by " + title_of(*several), losses);
+}
+
+std::string above_ideal_text(const Comparison& comparison) {
+  const Cell* most = nullptr;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    const Spread& efficiency = cell.efficiency;
+    if (cell.trial().devices == 1 || efficiency.count < kDecisiveRepeats || efficiency.low <= 1 || efficiency.median <= 1 + kNoiseFloor) continue;
+    if (most == nullptr || efficiency.median > most->efficiency.median) most = &cell;
+  }
+  if (most == nullptr) return "";
+  // With the same batch per device, its share is no smaller.
+  const bool has_smaller_share = most->trial().scaling == ScalingMode::strong;
+  const std::optional<Copies> copies = copies_beside(comparison.cells, throughput_figure(), *most, *most);
+  const bool is_doubtful = copies && copies->departure() >= departure_of(most->efficiency);
+  return fmt::format("More than ideal: the efficiency of {} is {}. {}{}", title_of(*most), with_range(most->efficiency, percent_text),
+                     is_doubtful         ? "The A/A check is off by as much, so it may be the machine"
+                     : has_smaller_share ? "Usually the smaller share of the batch on each device fits its cache, or the library uses another algorithm for it"
+                                         : "Usually the row on one device was slowed down, or the library uses another algorithm on several",
+                     is_doubtful ? "" : "; repeat the run to rule out the machine");
 }
 
 // What helps if there is nothing to rank.

@@ -22,6 +22,8 @@ struct Finding {
 std::vector<Finding> ranking_findings(const Comparison& comparison);
 // "Why not 4x: 9.5 % of its time is ...", of the best row or the best one on several devices. Empty if it is not known, or hardly anything is lost.
 std::string why_not_text(const Comparison& comparison);
+// Of a row with an efficiency over 100 % by more than noise: the usual causes. Empty if there is none.
+std::string above_ideal_text(const Comparison& comparison);
 // Limitations of the results of a network.
 std::vector<Finding> reservations(const Comparison& comparison);
 // Shown in place of curves and predictions if there are none.

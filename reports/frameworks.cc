@@ -9,6 +9,7 @@
 
 #include "reports/charts/series.h"
 #include "reports/framework.h"
+#include "reports/row_order.h"
 
 namespace mgcompare {
 namespace {
@@ -118,10 +119,10 @@ std::vector<LikePair> like_pairs(const Comparison& comparison) {
   std::vector<LikePair> pairs;
   for (const auto& [cell, own] : rows_alike(all_places(comparison, is_usable)))
     pairs.push_back({cell, own, ratio(cell->done, own->done, throughput), Order::undecided});
-  std::vector<std::pair<const Spread*, const Spread*>> spreads;
-  for (const LikePair& pair : pairs) spreads.emplace_back(&pair.cell->samples_per_second, &pair.own->samples_per_second);
-  const std::vector<Order> orders = compare_all(spreads);
-  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].order = orders[i];
+  std::vector<RowPair> rows;
+  for (const LikePair& pair : pairs) rows.push_back({pair.cell, pair.own, &pair.ratio});
+  const std::vector<RowOrder> orders = order_rows(comparison.cells, rows, throughput_figure());
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].order = orders[i].order;
   return pairs;
 }
 

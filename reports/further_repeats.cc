@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <vector>
 
 #include "mgcompare/random.h"
 #include "reports/answer.h"
+#include "reports/comparison_text.h"
 #include "reports/machine_doubt.h"
 #include "reports/text.h"
 
@@ -69,9 +71,20 @@ std::size_t tested_repeats(const Normal& one, const Normal& other, std::size_t p
   return std::max(kTestedRepeats, repeats < kMost ? static_cast<std::size_t>(repeats) : kMost);
 }
 
+// For the interval of a ratio.
+std::size_t interval_repeats(const Spread& factor) {
+  if (factor.values.size() < 2 || !(factor.least > 0)) return 0;
+  std::vector<double> logarithms;
+  for (const double value : factor.values) logarithms.push_back(std::log(value));
+  const Normal normal = normal_of(spread_of(std::move(logarithms)));
+  const double z = quantile(0.975) + quantile(kPower), distance = normal.deviation / normal.mean;
+  const double repeats = normal.mean == 0 ? kMost : std::ceil(std::numbers::pi / 2 * z * z * distance * distance);
+  return repeats < kMost ? static_cast<std::size_t>(repeats) : kMost;
+}
+
 }  // namespace
 
-FurtherRepeats further_repeats(const Spread& one, const Spread& other, std::size_t pairs) {
+FurtherRepeats further_repeats(const Spread& one, const Spread& other, std::size_t pairs, const Spread& factor) {
   using State = FurtherRepeats::State;
   const std::size_t known = std::min(one.values.size(), other.values.size());
   const auto up_to = [&](std::size_t count) { return count > known ? count - known : 0; };
@@ -81,15 +94,15 @@ FurtherRepeats further_repeats(const Spread& one, const Spread& other, std::size
   for (std::size_t count = std::max(known + 1, kDecisiveRepeats); count < kTestedRepeats; ++count)
     if (chance_to_decide(mine, its, count) >= kPower) return {State::estimated, up_to(count)};
   // The formula assumes that the repeats so far are what the next ones will be. If they did not decide, at least one more is needed.
-  const std::size_t tested = tested_repeats(mine, its, pairs);
+  const std::size_t tested = std::max(tested_repeats(mine, its, pairs), interval_repeats(factor));
   return {State::estimated, tested >= kMost ? kMost : std::max<std::size_t>(1, up_to(tested))};
 }
 
 FurtherRepeats further_repeats(const Comparison& comparison) {
   const std::optional<Contest> rows = contest(comparison);
-  if (!rows || rows->order != Order::undecided || rows->is_contradictory) return {};
+  if (!rows || !rows->is_open()) return {};
   const Criterion by = criterion(comparison);
-  return further_repeats(rows->several->*by.of_cell, rows->one->*by.of_cell, rows->pairs);
+  return further_repeats(rows->several->*by.of_cell, rows->one->*by.of_cell, rows->pairs, factor_over(comparison, *rows->several, *rows->one));
 }
 
 std::string further_repeats_text(const Comparison& comparison) {
@@ -114,8 +127,33 @@ std::string further_repeats_below_answer(const Comparison& comparison) {
   const std::optional<Contest> rows = contest(comparison);
   const bool has_one = rows && std::min(rows->several->done.size(), rows->one->done.size()) == 1;
   // They do not correct for a machine that other programs used or whose speed changed.
-  const bool is_doubtful = rows && !machine_doubt(comparison, *rows->several, *rows->one).empty();
+  const bool is_doubtful = rows && !machine_doubt(comparison, *rows).empty();
   return has_one || is_doubtful ? "" : further_repeats_text(comparison);
+}
+
+namespace {
+
+// What an answer needs instead of repeats; empty if it is decided.
+std::string instead_of_repeats(const Comparison& comparison) {
+  const std::optional<Contest> rows = contest(comparison);
+  if (!rows) {
+    const Answer found = answer(comparison);
+    return found.verdict.empty() ? "no trial was completed" : fmt::format("they would not change the answer ({}: {})", found.verdict, found.grounds);
+  }
+  if (rows->is_by_machine) return fmt::format("measure again while nothing else uses the machine, because {}", machine_doubt(comparison, *rows));
+  if (rows->is_contradictory) return fmt::format("they are not expected to decide, because {}", rows->doubt);
+  return further_repeats_text(comparison);
+}
+
+}  // namespace
+
+std::string no_repeats_text(const Overview& overview) {
+  std::string text;
+  for (const Comparison& part : overview.parts) {
+    const std::string needed = instead_of_repeats(part), title = overview.title_of(part);
+    if (!needed.empty()) text += fmt::format("{}{}{}", text.empty() ? "" : "\n", title.empty() ? "" : title + ": ", needed);
+  }
+  return !text.empty() ? text : overview.parts.size() == 1 ? "the answer is decided" : "all answers are decided";
 }
 
 bool needs_repeats(const Overview& overview) {

@@ -4,12 +4,11 @@
 
 #include <string>
 
-#include "reports/comparison.h"
+#include "reports/answer.h"
 
 namespace mgcompare {
 
-// "the run is tainted and the machine's speed changed by -11 %"; empty if the report has no such warning. `best` and `base`: the
-// rows of the answer.
-std::string machine_doubt(const Comparison& comparison, const Cell& best, const Cell& base);
+// "the run is tainted and the machine's speed changed by -11 %"; empty if the report has no such warning. `rows`: those of the answer.
+std::string machine_doubt(const Comparison& comparison, const Contest& rows);
 
 }  // namespace mgcompare

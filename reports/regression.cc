@@ -21,7 +21,7 @@ namespace {
 Change change_of(Order order, const Spread& ratio, bool more_is_better) {
   const bool enough = ratio.count >= kDecisiveRepeats;
   if (enough && ratio.low >= 1 - kNoiseFloor && ratio.high <= 1 + kNoiseFloor) return Change::same;
-  if (order == Order::undecided) return Change::undecided;
+  if (order == Order::undecided || includes_one(ratio)) return Change::undecided;
   return (order == Order::above) == more_is_better ? Change::better : Change::worse;
 }
 

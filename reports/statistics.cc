@@ -98,11 +98,20 @@ std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const 
 
 bool differs_by_noise(const Spread& one, const Spread& other) { return has_decisive_repeats(one, other) && !beyond_noise(one, other); }
 
-std::string_view doubt_of(const Spread& one, const Spread& other) {
+bool includes_one(const Spread& ratio) { return ratio.count > 0 && ratio.low <= 1 && ratio.high >= 1; }
+
+std::string_view doubt_of(const Spread& one, const Spread& other, const Spread& ratio) {
   if (!has_decisive_repeats(one, other)) return "fewer than three repeats";
   if (differs_by_noise(one, other)) return "their medians differ by 2 % or less";
-  if (is_tested(one, other)) return "the rank test finds no significant difference";
-  if (!(gap_between(one, other) > 0)) return "their ranges overlap";
+  // Beside an interval that does not include 1 the reason needs a reason.
+  const bool is_ahead_by_seeds = ratio.count > 0 && !includes_one(ratio);
+  if (is_tested(one, other)) {
+    return is_ahead_by_seeds ? "the rank test finds no significant difference (seed by seed one row is ahead, but the seeds differ more than the rows)"
+                             : "the rank test finds no significant difference";
+  }
+  if (!(gap_between(one, other) > 0)) {
+    return is_ahead_by_seeds ? "their ranges overlap (seed by seed one row is ahead, but its worst repeat is no better than the other's best)" : "their ranges overlap";
+  }
   return "the gap between their ranges is less than a third of the wider range";
 }
 

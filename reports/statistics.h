@@ -42,7 +42,9 @@ Order compare(const Spread& one, const Spread& other);
 std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const Spread*>>& pairs);
 // Whether there are enough repeats, and the medians differ by no more than the noise floor.
 bool differs_by_noise(const Spread& one, const Spread& other);
-// Why a pair is undecided, as a phrase.
-std::string_view doubt_of(const Spread& one, const Spread& other);
+// Whether the 95 % interval of a ratio leaves open which of the two figures is larger.
+bool includes_one(const Spread& ratio);
+// Why a pair is undecided, as a phrase. `ratio`: of both figures, seed by seed, if it is printed beside the phrase.
+std::string_view doubt_of(const Spread& one, const Spread& other, const Spread& ratio = {});
 
 }  // namespace mgcompare

@@ -73,15 +73,14 @@ void run_until_decided(ResultsStore& results, const Plan& plan, const std::strin
   while (interruption() == 0) {
     const Run run = results.read();
     const Overview overview = overview_of(run);
-    const std::string estimate = estimates(overview);
     if (!needs_repeats(overview)) {
-      say(estimate.empty() ? "no further repeats: more of them would decide nothing" : "no further repeats: " + estimate);
+      say("no further repeats: " + no_repeats_text(overview));
       return;
     }
     const int number = last_block(plan, results) + 1;
     std::vector<Trial> block = further_block(plan, number);
     const double left = 60 * *command.until_decided - std::chrono::duration<double>(Clock::now() - begin).count(), seconds = seconds_of(block, run);
-    say(estimate);
+    say(estimates(overview));
     if (seconds > left) {
       say(fmt::format("no further repeats: block {} would take {}, and {} of --until-decided are left", number, duration_text(seconds),
                       duration_text(std::max(0.0, left))));
