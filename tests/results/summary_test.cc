@@ -131,40 +131,6 @@ TEST(Summary, AnOpenAnswerSaysWhatWasSeen) {
   EXPECT_THAT(first_line(1000, 1300, 3, 0), AllOf(StartsWith("Several devices are faster: at best 1.30"), Not(HasSubstr("undecided"))));
 }
 
-// An exact strategy on one rank trains what the baseline trains: it cannot win, however fast it was.
-TEST(Summary, ACopyOfTheBaselineIsACheckAndNoContender) {
-  RunMaker maker;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    maker.baseline(seed, make_result(1000, 5, 0.98));
-    maker.add("together", 1, seed, make_result(1100, 4, 0.98));
-    maker.add("together", 2, seed, make_result(1050, 4.5, 0.98));
-    maker.add("rough", 1, seed, make_result(900, 6, 0.98));
-  }
-  for (Row& row : maker.run.rows) {
-    row.result.traits["promise"] = row.trial.strategy.name == "rough" ? "approximate" : "exact";
-    if (row.trial.devices == 1) row.result.bytes_per_step = 0;
-  }
-  const std::string text = closing_summary(maker.run, {}, Objective::throughput);
-  EXPECT_THAT(text, HasSubstr("\ntogether on 2 CPU cores, batch 128 trained fastest"));
-  EXPECT_THAT(text, HasSubstr("\nA/A check: together on 1 CPU core, batch 128 does what the baseline does, at 1.10 [1.10 .. 1.10] times its samples/s\n"));
-  EXPECT_EQ(compare_rows(maker.run).ranking.size(), 3u) << "alone, together on two, rough";
-  RunMaker noisy = maker;
-  for (Row& row : noisy.run.rows)
-    if (row.trial.strategy.name == "together" && row.trial.devices == 1) row.result.samples_per_second *= 1.2;
-  EXPECT_THAT(closing_summary(noisy.run, {}, Objective::throughput), HasSubstr("times its samples/s; differences of that size between other rows may be due to the machine\n"));
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    maker.add("other", 1, seed, make_result(970, 5, 0.98));
-    maker.add("through the host", 1, seed, make_result(500, 10, 0.98));
-  }
-  for (Row& row : maker.run.rows) {
-    const std::string& name = row.trial.strategy.name;
-    if (name == "other" || name == "through the host") row.result.traits["promise"] = "exact";
-    if (name == "other") row.result.bytes_per_step = 0;
-  }
-  EXPECT_THAT(closing_summary(maker.run, {}, Objective::throughput),
-              HasSubstr("\nA/A check: 2 exact rows on one device do what the baseline does, at 0.97 to 1.10 times its samples/s; the farthest is together on 1"));
-}
-
 TEST(Summary, SaysWhenTheBaselineWins) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 5, 0.98));
