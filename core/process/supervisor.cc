@@ -172,7 +172,7 @@ void Supervisor::on_exit(PendingRequest& request) {
   if (!worker_) return;
   read_output();
   const std::optional<Ending> ending = worker_->wait(std::chrono::milliseconds(0));
-  const std::string place = text_of(worker_->position().get());
+  const std::string place = worker_->position().text_with_call();
   const bool is_cut_off = worker_->position().is_cut_off();
   worker_.reset();
   sweep_orphans();

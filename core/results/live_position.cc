@@ -1,6 +1,9 @@
 #include "results/live_position.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +13,8 @@ namespace mgcompare {
 namespace {
 
 constexpr unsigned kStepBits = 32, kEpochBits = 24;
+// Of a strategy. All ranks make them at the same time, so that no other code can be what crashed.
+constexpr auto kCalls = std::to_array<std::string_view>({"start", "settle", "save", "restore"});
 
 constexpr std::uint64_t lowest(std::uint64_t value, unsigned bits) { return value & ((std::uint64_t{1} << bits) - 1); }
 
@@ -55,6 +60,14 @@ std::string LivePosition::text() const {
   for (const auto& [activity, numbers] : ranks)
     text += fmt::format(", rank{} {} in {}{}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, " "), activity,
                         activity.find(' ') == std::string::npos ? "()" : "");
+  return text;
+}
+
+std::string LivePosition::text_with_call() const {
+  std::string text = text_of(get());
+  for (const std::string_view call : kCalls)
+    if (std::any_of(activities_.begin(), activities_.end(), [&](const Activity& activity) { return activity.get() == call; }))
+      text += fmt::format(", in {}()", call);
   return text;
 }
 

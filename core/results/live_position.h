@@ -36,6 +36,9 @@ class LivePosition {
   Activity* activity(std::size_t rank) { return rank < activities_.size() ? &activities_[rank] : nullptr; }
   // The position and what the ranks do: "in step 20 of epoch 1 (training), rank 0 in all_reduce(), rank 1 in own code".
   std::string text() const;
+  // The position, and the strategy's call in which ranks are outside of steps: "in evaluation of epoch 1, in settle()". Without ranks, so
+  // that repeats which crash in the same call have the same cause.
+  std::string text_with_call() const;
 
   // The worker found its connection to the runner closed, and ends itself. Any number of threads.
   void cut_off() { is_cut_off_.store(true, std::memory_order_relaxed); }

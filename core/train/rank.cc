@@ -49,6 +49,7 @@ Blobs save_rank(Rank& rank) {
   for (const auto& [name, m] : rank.replica->metrics()) figures[name] = {m.mean, m.least, m.most, m.last, m.count, m.counts};
   own.put_vector("metrics", nlohmann::json::to_cbor(figures));
   BlobArchive of_strategy(*rank.device, blobs, kStrategy);
+  const StepClock::PhaseScope in(Phase::strategy, "save");
   rank.strategy->save(of_strategy);
   return blobs;
 }
@@ -81,7 +82,10 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   rank.replica->set_metrics(std::move(figures));
   BlobArchive of_strategy(*rank.device, blobs, kStrategy);
   const std::uint64_t work = rank.replica->work();
-  rank.strategy->restore(of_strategy);
+  {
+    const StepClock::PhaseScope in(Phase::strategy, "restore");
+    rank.strategy->restore(of_strategy);
+  }
   expect_same_work(rank, work, "restore()");
   expect_restored(rank, blobs);
 }

@@ -80,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"strand", "step", "failed", "the planted error", 60, "cpu:1, cpu:2"},
                     Fault{"throw number", "settle", "failed", "not an exception"},
                     Fault{"out of memory", "step", "out of memory", "asked 1000"},
-                    Fault{"segv", "start", "crashed", "SIGSEGV"}, Fault{"segv", "step", "crashed", "SIGSEGV", 60, "cpu:1, cpu:2"},
-                    Fault{"abort", "settle", "crashed", "SIGABRT"},
+                    Fault{"segv", "start", "crashed", "SIGSEGV in setup, in start()"}, Fault{"segv", "step", "crashed", "SIGSEGV", 60, "cpu:1, cpu:2"},
+                    Fault{"abort", "settle", "crashed", "SIGABRT in evaluation of epoch 1, in settle()"},
                     Fault{"exit", "step", "crashed", "ended by itself (exit code 0)"},
                     Fault{"normal exit", "step", "crashed", "ended by itself (exit code 0) in the warm-up, at batch ", 60, "cpu:1, cpu:2"},
                     Fault{"normal exit", "teardown", "crashed", "ended by itself (exit code 0) in teardown"},
@@ -103,7 +103,7 @@ void expect_causes(const Workplace& place, const Ends& ends) {
       {"segv", "SIGSEGV"}, {"abort", "SIGABRT"}, {"fpe", "SIGFPE"}, {"exit", "the worker ended by itself (exit code 0)"},
       {"throw", "SIGABRT"}};        // an exception that leaves a destructor
   const std::map<std::string, std::string> places = {
-      {"start", "in setup"}, {"step", "in step 6 of epoch 1 (training)"}, {"teardown", "in teardown"}};
+      {"start", "in setup, in start()"}, {"step", "in step 6 of epoch 1 (training)"}, {"teardown", "in teardown"}};
   std::string rows;
   for (const auto& [how, where] : ends)
     rows += "  - misbehave: {how: " + how + ", where: " + where + ", step: 5, as: " + how + "-" + where + "}\n";

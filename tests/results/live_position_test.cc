@@ -50,6 +50,19 @@ TEST(LivePosition, SaysWhatEachRankDoes) {
   EXPECT_EQ(live.text(), "in step 20 of epoch 1 (training)");
 }
 
+TEST(LivePosition, NamesTheCallOutsideOfStepsWithoutRanks) {
+  LivePosition live;
+  live.set({TrialPhase::evaluation, 0, 0});
+  EXPECT_EQ(live.text_with_call(), "in evaluation of epoch 1");
+  live.activity(0)->set("all_reduce");
+  live.activity(1)->set("settle");
+  live.activity(2)->set("settle");
+  EXPECT_EQ(live.text_with_call(), "in evaluation of epoch 1, in settle()");
+  live.activity(1)->set("own code");
+  live.activity(2)->set(nullptr);
+  EXPECT_EQ(live.text_with_call(), "in evaluation of epoch 1");
+}
+
 TEST(LivePosition, IsASentence) {
   EXPECT_EQ(text_of(Position{}), "before the trial began");
   EXPECT_EQ(text_of({TrialPhase::setup, 0, 0}), "in setup");
