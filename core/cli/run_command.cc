@@ -274,9 +274,10 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   if (const auto samples = found.at("training_set").get<std::size_t>(); samples != plan.data.train_samples)
     throw Error(fmt::format("the data has {} training samples, but {} were counted before: if they did not change, unpack their files, "
                             "and run the command again", samples, plan.data.train_samples));
-  messages.show({{"text", fmt::format("data: {} ({}), {}, {} training and {} test samples", text("name"), text("origin"),
+  messages.show({{"text", fmt::format("data: {} ({}), {}, {} training and {} {} samples", text("name"), text("origin"),
                                     form_text(plan.data.spec), thousands(found.at("train_samples").get<double>()),
-                                    thousands(found.at("test_samples").get<double>()))}});
+                                    thousands(found.at("test_samples").get<double>()),
+                                    plan.config.data.validation_samples > 0 ? "validation" : "test")}});
   if (const std::string remark = text("remark"); !remark.empty()) print_stderr("warning: {}\n", remark);
   return {text("name"), text("origin"), text("fingerprint"), text("remark")};
 }

@@ -20,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxClasses = 1u << 24;
+// Of the values of a file that a plan checks, which takes about a second. The rest is checked when a run loads them, before its first trial.
+constexpr std::size_t kMostPlannedBytes = std::size_t{1} << 30;
 constexpr std::int64_t kMaxExactFloat = 1 << 24;  // integers up to here are exact as float
 
 // Whether each sample has one target 1 and otherwise 0. Targets of positions may have this form too: where there are as many as
@@ -105,16 +107,9 @@ std::uint64_t class_of(const NpySplit& arrays, std::size_t i) {
   return static_cast<std::uint64_t>(target);
 }
 
-struct LargestTarget {
-  std::uint64_t value = 0;
-  std::size_t index = 0;
-};
-
-LargestTarget largest_target(const NpySplit& arrays) {
-  LargestTarget largest;
-  for (std::size_t i = 0; i < arrays.y.count(); ++i)
-    if (const std::uint64_t target = class_of(arrays, i); target > largest.value) largest = {target, i};
-  return largest;
+Labels labels_of(const NpySplit& arrays) {
+  return {.path = arrays.y_path, .samples = arrays.samples(), .targets = arrays.targets(),
+          .at = [arrays](std::size_t i) { return static_cast<std::int64_t>(class_of(arrays, i)); }, .are_symbols = arrays.targets() > 1, .doubt = {}};
 }
 
 std::vector<std::uint32_t> targets_of(const NpySplit& arrays, std::size_t classes) {
@@ -133,15 +128,17 @@ struct Extremes {
   FoundInteger smallest, largest;
 };
 
-// Refuses values that a network cannot read: not finite, or integers that are not exact as float. Adds the extremes of integers.
-void check_values(const NpySplit& arrays, Extremes& extremes) {
+// Refuses values that a network cannot read: not finite, or integers that are not exact as float. Adds the extremes of integers. Looks at
+// the first `most_bytes` only.
+void check_values(const NpySplit& arrays, Extremes& extremes, std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) {
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), largest = std::numeric_limits<std::int64_t>::min();
   std::size_t smallest_at = 0, largest_at = 0;
-  const std::size_t count = arrays.x.count(), size = count / arrays.samples();
+  const std::size_t size = arrays.x.count() / arrays.samples();
+  const std::size_t count = std::min(arrays.x.count(), most_bytes / size_of(arrays.x.element));
   for (std::size_t i = 0; i < count; ++i) {
     if (arrays.x.element == ElementType::float32) {
       const float value = reinterpret_cast<const float*>(arrays.x.values.data())[i];
-      if (!std::isfinite(value)) throw DataError(fmt::format("{}: sample {} has the value {}: use finite numbers", arrays.x_path, i / size, value));
+      if (!std::isfinite(value)) throw DataError(fmt::format("{}: sample {} has the value {}: use finite numbers, with NumPy np.nan_to_num(x), or leave this sample out of x and y", arrays.x_path, i / size, value));
       continue;
     }
     const std::int64_t value = arrays.x.integer(i);
@@ -177,24 +174,10 @@ Split split_of(const NpySplit& arrays, std::size_t classes) {
   return split;
 }
 
-void expect_several_targets(const NpySplit& train) {
-  for (std::size_t i = 1; i < train.y.count(); ++i)
-    if (train.y.integer(i) != train.y.integer(0)) return;
-  if (train.y.count() > 1)
-    throw DataError(fmt::format("{}: all {} targets are {}: with one class there is nothing to learn; check how they were saved", train.y_path,
-                                thousands(train.y.count()), train.y.integer(0)));
-}
-
 std::size_t classes_of(const DataConfig& config, const NpySplit& train, const NpySplit* test) {
-  if (config.classes > 0) return config.classes;
-  expect_several_targets(train);
-  const LargestTarget largest = largest_target(train);
-  if (test == nullptr) return largest.value + 1;
-  if (const LargestTarget other = largest_target(*test); other.value > largest.value)
-    throw DataError(fmt::format("{}: target {} of sample {}: the largest of {} is {}, so that no training sample has this class: number the labels "
-                                "of both files in the same way, or write `data.classes: {}` if this is meant", test->y_path, other.value,
-                                other.index / test->targets(), train.y_path, largest.value, other.value + 1));
-  return largest.value + 1;
+  if (test == nullptr) return classes_of(config.classes, labels_of(train), nullptr);
+  const Labels others = labels_of(*test);
+  return classes_of(config.classes, labels_of(train), &others);
 }
 
 SampleSpec spec_of(const NpySplit& train, std::size_t classes) {
@@ -215,11 +198,12 @@ DataSummary describe(const DataConfig& config, const DataPlaces&) {
   }
   DataSummary summary{spec_of(train, classes_of(config, train, test ? &*test : nullptr)), train.samples(), test ? test->samples() : 0,
                       config.path};
-  if (!may_be_tokens(train)) return summary;
+  // The network must have enough tokens for the extremes of all values.
+  const std::size_t most_bytes = may_be_tokens(train) ? std::numeric_limits<std::size_t>::max() : kMostPlannedBytes;
   Extremes extremes;
-  check_values(train, extremes);
-  if (test) check_values(*test, extremes);
-  set_tokens(summary.spec, extremes);
+  check_values(train, extremes, most_bytes);
+  if (test) check_values(*test, extremes, most_bytes);
+  if (may_be_tokens(train)) set_tokens(summary.spec, extremes);
   return summary;
 }
 
@@ -246,10 +230,12 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   return set;
 }
 
+Labels training_labels(const DataConfig& config, const DataSummary&) { return labels_of(training_arrays(config.path)); }
+
 }  // namespace
 
 NpySplit training_arrays(const std::string& folder) { return open_arrays(folder, ""); }
 
-const DataSourceEntry kNpySet = {describe, load};
+const DataSourceEntry kNpySet = {describe, load, training_labels};
 
 }  // namespace mgcompare

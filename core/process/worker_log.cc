@@ -1,5 +1,8 @@
 #include "process/worker_log.h"
-#include "base/directory.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/print.h"
 #include "base/text.h"
 
@@ -23,7 +26,9 @@ WorkerLog::WorkerLog(const std::string& file, std::size_t limit_bytes) : half_(l
   if (file.empty()) return;
   try {
     const std::filesystem::path path = file;
-    file_.reset(fdopen(Directory(path.parent_path().string()).append(path.filename().string()), "a"));
+    folder_.emplace(path.parent_path().string());
+    name_ = path.filename().string();
+    file_.reset(fdopen(folder_->append(name_), "a"));
   } catch (const FileError& error) {
     throw Error(fmt::format("{}; give a writable directory with -o", error.what()));
   }
@@ -37,6 +42,10 @@ WorkerLog::~WorkerLog() {
   }
   if (dropped_bytes_ > 0) print_to(file_.get(), "\n[{} bytes left out]\n", dropped_bytes_);
   std::fwrite(tail_.data(), 1, tail_.size(), file_.get());
+  std::fflush(file_.get());
+  // Of a run that is refused before its first trial, whose folder goes if there is nothing in it.
+  struct stat facts {};
+  if (fstat(fileno(file_.get()), &facts) == 0 && facts.st_size == 0) unlinkat(folder_->descriptor(), name_.c_str(), 0);
 }
 
 void WorkerLog::heading(std::string_view text) {

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/directory.h"
 
 namespace mgcompare {
 
@@ -16,7 +19,7 @@ class WorkerLog {
  public:
   // With an empty `file` only the last lines are kept. Throws Error if the file cannot be created.
   explicit WorkerLog(const std::string& file, std::size_t limit_bytes = 10 << 20);
-  ~WorkerLog();
+  ~WorkerLog();                          // removes a file in which nothing is
   void heading(std::string_view text);   // marks the beginning of the output of a trial
   void write(std::string_view bytes);
   // The last lines since the heading, as plain(), each of at most 400 characters.
@@ -27,6 +30,8 @@ class WorkerLog {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+  std::optional<Directory> folder_;
+  std::string name_;
   std::unique_ptr<std::FILE, Close> file_;
   std::size_t half_;
   std::size_t head_bytes_ = 0;

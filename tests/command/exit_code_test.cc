@@ -5,11 +5,13 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include "cli/command_line.h"
+#include "data/npy_files.h"
 #include "rig.h"
 
 namespace mgcompare {
@@ -53,6 +55,27 @@ TEST_F(ExitCode, WhatAnExceptionMeans) {
   EXPECT_EQ(code_of(Error("x")), 4);
   EXPECT_EQ(code_of(fs::filesystem_error("x", "path", std::make_error_code(std::errc::permission_denied))), 4);
   EXPECT_EQ(code_of(std::logic_error("x")), 70);
+}
+
+TEST_F(ExitCode, DataThatCannotBeTrainedAreRefusedByAPlanAndBeforeARunHasAFolder) {
+  std::vector<float> x(40 * 6, 1.0f);
+  x[7 * 6 + 2] = std::numeric_limits<float>::infinity();
+  const auto write = [&](const char* name, const std::vector<std::uint8_t>& bytes) { place_.write(name, std::string(bytes.begin(), bytes.end())); };
+  write("x.npy", npy("<f4", {40, 6}, x));
+  std::vector<std::int64_t> y(40);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int64_t>(i % 2);
+  write("y.npy", npy("<i8", {40}, y));
+  const std::string file = place_.write("own.yaml", "layers: [dense: 2]\ndata: {set: npy, path: ., validation_samples: 8}\nstrategies: [serial]\n"
+                                                    "scaling: {devices: [cpu:1], batch: 8}\nepochs: 1\n");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{file, "--dry-run"}, {file, "-o", "refused"}}) {
+    const Ended ended = place_.run(words);
+    EXPECT_EQ(ended.code, 4) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("x.npy: sample 7 has the value inf: use finite numbers"));
+  }
+  EXPECT_FALSE(fs::exists(place_.folder() / "refused"));
+  std::fill(x.begin(), x.end(), 1.0f);
+  write("x.npy", npy("<f4", {40, 6}, x));
+  EXPECT_THAT(place_.run({file, "-o", "fine"}).err, HasSubstr("32 training and 8 validation samples\n"));
 }
 
 TEST_F(ExitCode, ZeroAndOne) {

@@ -193,7 +193,7 @@ TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
 
 TEST(NpySet, MissingFilesAreNamedWithTheRemedy) {
   const Folder folder;
-  EXPECT_THAT(refusal([&] { describe_dataset(set_in(folder), {}); }),
+  EXPECT_THAT(refusal([&] { static_cast<void>(describe_dataset(set_in(folder), {})); }),
               AllOf(HasSubstr("no x.npy in " + folder.path()), HasSubstr("docs/your-own-model.md"),
                     HasSubstr("allow drawn samples with `fallback: synthetic`")));
 }
@@ -257,7 +257,9 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   std::vector<float> x(6 * 5 * 11 * 13);
   x[3 * 5 * 11 * 13 + 2] = NAN;
   folder.write("x.npy", npy("<f4", {6, 5, 11, 13}, x));
-  EXPECT_THAT(text(), HasSubstr("x.npy: sample 3 has the value nan"));
+  EXPECT_THAT(text(), HasSubstr("x.npy: sample 3 has the value nan: use finite numbers, with NumPy np.nan_to_num(x), or leave this sample out of x and y"));
+  // A plan names it too.
+  EXPECT_THAT([&] { describe_dataset(set_in(folder), {}); }, testing::ThrowsMessage<DataError>(HasSubstr("x.npy: sample 3 has the value nan")));
   for (const std::int64_t extreme : {INT64_MIN, INT64_MAX, std::int64_t{-16777217}}) {
     folder.write("x.npy", npy("<i8", {6, 2}, std::vector<std::int64_t>{0, 0, 0, 0, extreme, 0, 0, 0, 0, 0, 0, 0}));
     folder.write("x_test.npy", npy("<i8", {2, 2}, std::vector<std::int64_t>(4)));
