@@ -18,8 +18,16 @@ std::string_view name_of(ElementType type) {
 std::string classes_text(std::size_t classes) { return fmt::format("{} class{}", classes, classes == 1 ? "" : "es"); }
 
 std::string form_text(const SampleSpec& spec) {
-  const std::string text = fmt::format("{} {}, {}", fmt::join(spec.shape, " x "), name_of(spec.element), classes_text(spec.classes));
+  const char* const axes = spec.shape.size() == 2 ? " (time x features)" : "";
+  const std::string text = fmt::format("{} {}{}, {}", fmt::join(spec.shape, " x "), name_of(spec.element), axes, classes_text(spec.classes));
   return spec.targets == 1 ? text : fmt::format("{} at each of {} positions", text, spec.targets);
+}
+
+std::string time_axis_remark(const SampleSpec& spec) {
+  if (spec.shape.size() != 2) return "";
+  return fmt::format("a sample is read as {} steps of time with {} feature{} each; if the samples are images, save them with an axis of channels: "
+                     "(samples, 1, {}, {}), with NumPy x[:, None]",
+                     spec.shape[0], spec.shape[1], spec.shape[1] == 1 ? "" : "s", spec.shape[0], spec.shape[1]);
 }
 
 std::string channels_last_warning(const SampleSpec& spec) {

@@ -48,6 +48,9 @@ std::string form_text(const SampleSpec& spec);
 // A warning if the samples look like images whose channels are the last axis; otherwise empty.
 std::string channels_last_warning(const SampleSpec& spec);
 
+// How samples with two axes are read, a sentence without its end; empty for others.
+std::string time_axis_remark(const SampleSpec& spec);
+
 // What is known of a data set before it is loaded.
 struct DataSummary {
   SampleSpec spec;

@@ -99,6 +99,12 @@ std::string data_line(const Plan& plan) {
                      data.validation_samples > 0 ? count(data.validation_samples) + " validation" : count(test) + " test");
 }
 
+// Of arrays of the user. What two axes mean is not in them.
+std::string axes_line(const Plan& plan) {
+  const std::string remark = plan.config.data.set == DataSource::npy ? time_axis_remark(plan.data.spec) : "";
+  return remark.empty() ? "" : remark + "\n";
+}
+
 }  // namespace
 
 double estimate_seconds(const Trial& trial, const DataSummary& data, const std::map<std::string, double>& measured) {
@@ -145,7 +151,7 @@ std::string describe(const Plan& plan) {
   text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
                       duration(estimate_seconds(plan.trials, plan.data)));
   if (plan.config.cut_down_for_cpu) text += "reduced by `when_cpu:` because no GPU is used\n";
-  text += data_line(plan) + "\n" + missing_data_warning(plan);
+  text += data_line(plan) + "\n" + axes_line(plan) + missing_data_warning(plan);
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
 
   std::vector<TextRow> rows = {

@@ -132,6 +132,12 @@ TEST_F(Planning, SaysWhereTheDataAre) {
   EXPECT_THAT(line(missing), AllOf(HasSubstr("data: drawn samples in place of npy ("), HasSubstr("/none), 1 x 28 x 28 uint8")));
   EXPECT_THAT(describe(make_plan(read("layers: [{dense: 10}]\nstrategies: [sums]\ndata: " + missing + "\n"), probe)),
               AllOf(HasSubstr("\nwarning: npy ("), HasSubstr("is not available, so the samples are drawn: accuracies say nothing about it\n")));
+  // A network of dense layers trains on both without a word.
+  probe.data_.spec.shape = {12, 20};
+  const auto plan = [&](const std::string& data) { return describe(make_plan(read("layers: [{dense: 10}]\nstrategies: [sums]\ndata: " + data + "\n"), probe)); };
+  EXPECT_THAT(plan("{set: npy, path: .}"), HasSubstr("\na sample is read as 12 steps of time with 20 features each; if the samples are images, "));
+  EXPECT_THAT(plan("{set: synthetic, shape: [12, 20], classes: 10, samples: 512}"), Not(HasSubstr("is read as")));
+  probe.data_ = {mnist_form(), 60'000, 10'000};
   probe.data_.place = "/data/mnist";
   EXPECT_THAT(line("{validation_samples: 5000}"), HasSubstr("data: mnist (/data/mnist), 1 x 28 x 28 uint8, 10 classes, 55,000 training and 5,000 validation samples"));
 }
