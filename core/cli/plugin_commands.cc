@@ -203,6 +203,20 @@ std::set<std::string> missing_code(const std::vector<PlatformSummary>& platforms
   return sentences;
 }
 
+// The file to check: of a backend, which is named by its folder or its program, the manifest. Throws Error for what is no plugin.
+std::string file_to_check(const std::string& target) {
+  namespace fs = std::filesystem;
+  const fs::path path = target;
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(path, ignored), is_python = path.extension() == ".py";
+  if (!is_folder && !is_python) return target;
+  const fs::path manifest = (is_folder ? path : path.parent_path()) / kManifestName;
+  if (fs::is_regular_file(manifest, ignored)) return manifest.string();
+  if (is_python)
+    throw Error(fmt::format("{} has no {} beside it, so it is no backend: write one as docs/writing-a-backend.md shows", plain(target), kManifestName));
+  throw Error(fmt::format("{} is a folder without {}: name the .so file of a strategy, or the folder of a backend", plain(target), kManifestName));
+}
+
 }  // namespace
 
 int list_plugins(const Command& command) {
@@ -222,8 +236,15 @@ int list_plugins(const Command& command) {
 }
 
 int check_plugin(const Command& command) {
-  const PluginSummary plugin = inspect_plugin(command.target);
-  const std::string file = plain(command.target);
+  std::string target;
+  try {
+    target = file_to_check(command.target);
+  } catch (const Error& error) {
+    fmt::print("{}\n", error.what());
+    return kProblemFound;
+  }
+  const PluginSummary plugin = inspect_plugin(target);
+  const std::string file = plain(target);
   if (!plugin.problem.empty()) {
     fmt::print("{}\n", plugin.problem);
     return kProblemFound;
@@ -245,7 +266,7 @@ int check_plugin(const Command& command) {
     if (problem.of_plugin) fmt::print("{}\n", problem.text);
     else fmt::print("{}: {}{}\n", file, problem.key.empty() ? "" : problem.key + ": ", problem.text);
   }
-  if (is_fine) fmt::print("{}: fine, strategy '{}' ({})\n", file, plugin.name, traits_text(summary.traits));
+  if (is_fine) fmt::print("{}: fine, {} '{}' ({})\n", file, is_backend(plugin.file) ? "backend" : "strategy", plugin.name, traits_text(summary.traits));
   if (is_fine && !is_backend(plugin.file)) {
     const std::vector<GpuCode> code = gpu_code(read_plugin_bytes(plugin.file));
     fmt::print("{}: {}\n", file, devices_text(summary, code));

@@ -41,6 +41,22 @@ TEST_F(PluginCommands, BackendsAreAskedWithTheInterpreterThatIsNamed) {
   EXPECT_NE(checked.out.find(reason), std::string::npos) << checked.out;
 }
 
+TEST_F(PluginCommands, ABackendIsCheckedByItsFolderItsProgramOrItsManifest) {
+  const std::string folder = std::string(MGCOMPARE_SOURCE_DIR) + "/tests/backends/plain";
+  for (const std::string& named : {folder, folder + "/backend.py", folder + "/backend.json"}) {
+    const Ended checked = place_.run({"plugins", "check", named, "--python", "/usr/bin/python3"});
+    EXPECT_EQ(checked.code, 0) << checked.out;
+    EXPECT_EQ(checked.out, folder + "/backend.json: fine, backend 'plain' (exact, lockstep)\n");
+  }
+  fs::create_directories(place_.folder() / "empty");
+  const Ended empty = place_.run({"plugins", "check", "empty"});
+  EXPECT_EQ(empty.code, 1);
+  EXPECT_EQ(empty.out, "empty is a folder without backend.json: name the .so file of a strategy, or the folder of a backend\n");
+  const Ended alone = place_.run({"plugins", "check", place_.write("alone.py", "")});
+  EXPECT_EQ(alone.code, 1);
+  EXPECT_NE(alone.out.find("alone.py has no backend.json beside it, so it is no backend: write one as docs/writing-a-backend.md shows\n"), std::string::npos) << alone.out;
+}
+
 TEST_F(PluginCommands, ACheckedPluginTellsItsDevicesAndItsCodeForGpus) {
   const fs::path shipped = fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/plugins";
   const Ended serial = place_.run({"plugins", "check", (shipped / "strategy_serial.so").string()});
