@@ -40,6 +40,11 @@ std::string missing_in_backend(const StrategySummary& answer, const TrialKey& tr
   return "";
 }
 
+std::string missing_backend(const StrategySummary& answer, const std::string& name) {
+  const std::string& reason = answer.backend.unavailable;
+  return reason.empty() ? "" : fmt::format("{} cannot run here, so its rows are unavailable: {}", name, reason);
+}
+
 void add_backend(TrialKey& trial, const StrategySummary& answer, const Config& config) {
   trial.versions = {answer.backend.versions.begin(), answer.backend.versions.end()};
   if (trial.unavailable.empty()) trial.unavailable = missing_in_backend(answer, trial, config);

@@ -14,6 +14,9 @@ namespace mgcompare {
 // reports problems of the config, and for a strategy.
 std::string missing_in_backend(const StrategySummary& answer, const TrialKey& trial, const Config& config);
 
+// That the backend of this name cannot run at all, and why: one sentence for all its rows. Empty if it can.
+std::string missing_backend(const StrategySummary& answer, const std::string& name);
+
 // Adds to a trial what its backend trains with, and missing_in_backend() if nothing else is. Nothing for a strategy.
 void add_backend(TrialKey& trial, const StrategySummary& answer, const Config& config);
 

@@ -330,6 +330,7 @@ class Planner {
       plan_.traits.try_emplace(row.trial.strategy.label, traits(row));
       any |= row.trial.unavailable.empty();
       baseline |= is_baseline(traits(row), row.trial) && row.trial.unavailable.empty();
+      if (const std::string missing = missing_backend(answers_[row.question], row.trial.strategy.name); !missing.empty()) warn_once(missing);
       const std::string changed = changed_precision(versions_[row.version].config, plan_.platforms, row.trial.device_kind);
       if (!changed.empty()) warn_once(changed);
     }

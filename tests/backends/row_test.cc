@@ -225,6 +225,7 @@ TEST_F(Backend, ThatCannotDescribeItselfIsUnavailable) {
   const Ended ended = compare("[serial, plain]", "", {{"MGCOMPARE_TEST_DESCRIBE", "unavailable"}});
   EXPECT_EQ(ended.code, 0) << ended.err;
   const auto run = place_.only_run();
+  EXPECT_THAT(ended.err, HasSubstr("warning: plain cannot run here, so its rows are unavailable: it needs nothing: install it\n"));
   EXPECT_EQ(row_of(run, "plain").result.status, TrialStatus::unavailable);
   EXPECT_EQ(row_of(run, "plain").result.cause, "it needs nothing: install it");
   EXPECT_EQ(row_of(run, "serial").result.status, TrialStatus::done);
