@@ -193,7 +193,7 @@ TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
 
 TEST(NpySet, MissingFilesAreNamedWithTheRemedy) {
   const Folder folder;
-  EXPECT_THAT(refusal([&] { static_cast<void>(describe_dataset(set_in(folder), {})); }),
+  EXPECT_THAT(refusal([&] { describe_dataset(set_in(folder), {}); }),
               AllOf(HasSubstr("no x.npy in " + folder.path()), HasSubstr("docs/your-own-model.md"),
                     HasSubstr("allow drawn samples with `fallback: synthetic`")));
 }
