@@ -88,6 +88,8 @@ class Check {
     if (const std::string& reason = summary.backend.unavailable; !reason.empty()) return report(Verdict::skipped, "", 1, "runs", reason);
     for (const OptionProblem& problem : summary.problems)
       return report(Verdict::failed, "", 1, "runs", fmt::format("option {}: {}", problem.key, problem.text));
+    if (summary.traits.most_ranks > 1 && of_.platform.devices().size() < 2)
+      report(Verdict::skipped, "", summary.traits.most_ranks, "runs", "several devices are not checked: this process may use one only");
     for (const std::string& optimizer : of_.scope.optimizers)
       for (const int devices : numbers_of_devices(summary.traits)) compare(summary, optimizer, devices, brief());
     const std::string own = optimizer_name(of_.config.optimizer);
@@ -155,6 +157,8 @@ class Check {
     for (const int devices : of_.scope.ranks)
       if (traits.least_ranks <= devices && devices <= most) numbers.insert(devices);
     numbers.insert(std::max(1, traits.least_ranks));
+    // The numbers of the scope may all be too large: what is wrong on several devices only must be found nevertheless.
+    if (*numbers.rbegin() == 1 && most > 1) numbers.insert(most);
     return numbers;
   }
 

@@ -29,7 +29,8 @@ struct BackendVerification {
   std::function<bool()> stop;
 };
 
-// With each optimiser of the scope and each number of devices that the backend supports. With the largest number only: the config's batches with its
+// With each optimiser of the scope and each number of devices that the backend supports, which is at least one of several devices where it
+// supports them and the platform has them. With the largest number only: the config's batches with its
 // optimiser, and hundreds of steps with that and the first one, if the backend has the layers of the smooth network. What it does not support is
 // skipped.
 void verify_backend(const BackendVerification& of, const VerifyListener& listener);

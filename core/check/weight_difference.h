@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,12 @@ struct Departure {
 Departure largest_departure(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights,
                             const std::vector<TensorLimit>& limits);
 
+// These weights with other last bits, as rounding leaves them after some steps.
+std::vector<float> nudged_weights(std::vector<float> weights, std::uint64_t seed);
+
 // The first tensor of which all elements are as they were at the beginning, although the reference has changed it by at least a tenth of
-// what it changed the average element by (root mean square); empty if there is none. A strategy that sends the largest changes only may not have come to those of
-// a tensor that hardly changes.
+// what it changed the average element by (root mean square); empty if there is none. A strategy that sends the largest changes only may
+// not have come to those of a tensor that hardly changes.
 std::string untrained_tensor(const NetworkSpec& spec, const std::vector<float>& initial, const std::vector<float>& reference,
                              const std::vector<float>& weights);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "command/rig.h"
 #include "reports/marks.h"
@@ -319,6 +320,17 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
   EXPECT_EQ(broken.code, 1) << broken.out;
   EXPECT_THAT(broken.out, HasSubstr("the backend plain ended by itself (SIGSEGV)"));
   EXPECT_FALSE(anything_survives());
+}
+
+TEST_F(Backend, IsVerifiedOnSeveralDevices) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "this process may use one processor only";
+  const Ended ended = place_.run({"verify", "--quick", "--seed", "1", "--only", "as=right,as=apart",
+                                  config("[serial, {plain: {fault: none, as: right}}, {plain: {fault: apart, as: apart}}]")},
+                                 variables({{"MGCOMPARE_TEST_DESCRIBE", "several"}}));
+  EXPECT_EQ(ended.code, 1) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, ContainsRegex("FAILED +apart +momentum +2 ranks +equals one device after some steps in fp32"));
+  EXPECT_THAT(ended.out, Not(ContainsRegex("FAILED +apart +[a-z]+ +1 rank ")));
+  EXPECT_THAT(ended.out, Not(ContainsRegex("FAILED +right ")));
 }
 
 // It may be far from one device, but must learn from all samples.

@@ -11,7 +11,7 @@ import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
           "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
-          "writes", "fewer_steps", "late", "early", "large", "between", "loss", "paused", "capped", "alternates"]
+          "writes", "fewer_steps", "late", "early", "large", "between", "loss", "paused", "capped", "alternates", "apart"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -60,7 +60,7 @@ def describe(request):
                   {"key": "rate", "type": "number", "default": 0.25, "least": 0, "most": 1, "help": "nothing"},
                   {"key": "many", "type": "integer", "default": 3, "least": 1, "most": 9, "help": "nothing"},
                   {"key": "wants", "type": "flag", "default": False, "help": "what is not there"}],
-         problems=problems, promise="approximate" if how == "approximate" else "exact", least_devices=1, most_devices=1, device_kinds=["cpu"], layers=["dense", "tanh", "flatten", "dropout"],
+         problems=problems, promise="approximate" if how == "approximate" else "exact", least_devices=1, most_devices=2 if how == "several" else 1, device_kinds=["cpu"], layers=["dense", "tanh", "flatten", "dropout"],
          optimizers=["sgd"], precisions={"cpu": ["fp32"]}, differs=["its arithmetic has 64 bits"],
          framework={"name": "Plain lists", "version": "1.0"}, like={"one": "serial", "several": "replicated"})
 
@@ -196,7 +196,7 @@ def train(network, request, id, fault):
     loss = 0.0
     for k, rate in enumerate(rates):
         samples = order[k * batch:(k + 1) * batch]
-        if fault == "skips":
+        if fault == "skips" or fault == "apart" and len(trial["devices"]) > 1:
             samples = samples[:max(1, len(samples) // 2)]
         if fault == "alternates" and k % 2:
             continue
