@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <set>
 
 #include "base/atomic_file.h"
@@ -74,6 +75,20 @@ Split split_of(std::vector<std::uint8_t> images, std::vector<std::uint32_t> labe
                           kRecord, kMaxRecords * kRecord));
 }
 
+// `labels` must stay alive.
+Labels labels_of(const std::string& folder, const std::vector<std::uint32_t>& labels) {
+  return {.path = folder, .samples = labels.size(), .at = [&labels](std::size_t i) { return std::int64_t{labels[i]}; }, .doubt = {}};
+}
+
+std::vector<std::uint32_t> read_training_labels(const std::string& folder) {
+  std::vector<std::uint32_t> labels;
+  for (std::size_t i = 0; i + 1 < kFiles.size(); ++i) {
+    const Cifar10Records records = read_cifar10_file(path_of(folder, kFiles[i]));
+    labels.insert(labels.end(), records.labels.begin(), records.labels.end());
+  }
+  return labels;
+}
+
 // From the unpacked size, without unpacking a packed file: its last four bytes state it.
 std::size_t samples_in(const std::string& path) {
   Unpacker file(path);
@@ -90,6 +105,9 @@ SampleSpec spec() {
   return spec;
 }
 
+// Such a set is not read for a plan, because this takes seconds.
+bool has_published_size(const DataSummary& summary) { return summary.train_samples == kTrainSamples; }
+
 DataSummary describe(const DataConfig& config, const DataPlaces& places) {
   DataSummary summary{spec(), kTrainSamples, kTestSamples};
   const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
@@ -99,8 +117,17 @@ DataSummary describe(const DataConfig& config, const DataPlaces& places) {
     summary.train_samples = 0;
     for (std::size_t i = 0; i + 1 < kFiles.size(); ++i) summary.train_samples += samples_in(path_of(found.path, kFiles[i]));
     summary.test_samples = samples_in(path_of(found.path, kFiles.back()));
+    if (!found.how.empty() && !has_published_size(summary)) expect_several_classes(labels_of(found.path, read_training_labels(found.path)));
     return summary;
   });
+}
+
+Labels training_labels(const DataConfig&, const DataSummary& data) {
+  if (data.place.empty() || has_published_size(data)) return {};
+  const auto read = std::make_shared<const std::vector<std::uint32_t>>(read_training_labels(data.place));
+  Labels labels = labels_of(data.place, *read);
+  labels.at = [read](std::size_t i) { return std::int64_t{(*read)[i]}; };
+  return labels;
 }
 
 Dataset download_and_read(const DataPlaces& places, const DataLog& log) {
@@ -119,7 +146,13 @@ Dataset download_and_read(const DataPlaces& places, const DataLog& log) {
 Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
   const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
   if (found.path.empty()) return download_and_read(places, log);
-  if (!found.how.empty()) return explaining(found, [&] { return read_cifar10(found.path); });
+  if (!found.how.empty()) {
+    return explaining(found, [&] {
+      Dataset set = read_cifar10(found.path);
+      if (!set.remark.empty()) expect_several_classes(labels_of(found.path, set.train.targets));
+      return set;
+    });
+  }
   // Only the published files belong into the cache.
   try {
     Dataset set = read_cifar10(found.path);
@@ -217,6 +250,6 @@ void download_cifar10(const std::string& folder, const Download& download) {
   fs::remove(request.path, ignored);
 }
 
-const DataSourceEntry kCifar10 = {describe, load};
+const DataSourceEntry kCifar10 = {describe, load, training_labels};
 
 }  // namespace mgcompare

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -35,11 +36,17 @@ LabelledFiles training_files_of(const DataConfig& config) {
   return files;
 }
 
-std::size_t classes_in(const Split& train, const Split& test) {
-  std::uint32_t largest = 0;
-  for (const Split* split : {&train, &test})
-    for (const std::uint32_t label : split->targets) largest = std::max(largest, label);
-  return largest + std::size_t{1};
+// `labels` must stay alive.
+template <class Label> Labels labels_of(const std::string& path, const std::vector<Label>& labels) {
+  return {.path = path, .samples = labels.size(), .at = [&labels](std::size_t i) { return std::int64_t{labels[i]}; }, .doubt = {}};
+}
+
+// `test` may be empty.
+template <class Label>
+std::size_t classes_in(const DataConfig& config, const LabelledFiles& train_files, const std::vector<Label>& train, const LabelledFiles& test_files,
+                       const std::vector<Label>& test) {
+  const Labels others = labels_of(test_files.labels, test);
+  return classes_of(config.classes, labels_of(train_files.labels, train), test.empty() ? nullptr : &others);
 }
 
 Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
@@ -57,7 +64,7 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
                                   fmt::join(other.shape, " x "), train.samples, fmt::join(set.spec.shape, " x ")));
     set.test = std::move(other.split);
   }
-  set.spec.classes = config.classes > 0 ? config.classes : classes_in(set.train, set.test);
+  set.spec.classes = classes_in(config, train, set.train.targets, test, set.test.targets);
   return set;
 }
 
@@ -71,16 +78,19 @@ DataSummary describe(const DataConfig& config, const DataPlaces&) {
   if (!test.samples.empty()) summary.test_samples = read_idx_header(test.samples, 0).shape[0];
   summary.spec.classes = config.classes;
   if (summary.spec.classes > 0) return summary;
-  std::uint8_t largest = 0;
-  for (const std::string* labels : {&train.labels, &test.labels})
-    if (!labels->empty())
-      for (const std::uint8_t label : read_idx(*labels, 1).bytes) largest = std::max(largest, label);
-  summary.spec.classes = largest + std::size_t{1};
+  const std::vector<std::uint8_t> test_labels = test.labels.empty() ? std::vector<std::uint8_t>() : read_idx(test.labels, 1).bytes;
+  summary.spec.classes = classes_in(config, train, read_idx(train.labels, 1).bytes, test, test_labels);
   return summary;
+}
+
+Labels training_labels(const DataConfig& config, const DataSummary&) {
+  const std::string path = training_files_of(config).labels;
+  const auto bytes = std::make_shared<const std::vector<std::uint8_t>>(read_idx(path, 1).bytes);
+  return {.path = path, .samples = bytes->size(), .at = [bytes](std::size_t i) { return std::int64_t{(*bytes)[i]}; }, .doubt = {}};
 }
 
 }  // namespace
 
-const DataSourceEntry kIdxSet = {describe, load};
+const DataSourceEntry kIdxSet = {describe, load, training_labels};
 
 }  // namespace mgcompare

@@ -107,16 +107,9 @@ std::uint64_t class_of(const NpySplit& arrays, std::size_t i) {
   return static_cast<std::uint64_t>(target);
 }
 
-struct LargestTarget {
-  std::uint64_t value = 0;
-  std::size_t index = 0;
-};
-
-LargestTarget largest_target(const NpySplit& arrays) {
-  LargestTarget largest;
-  for (std::size_t i = 0; i < arrays.y.count(); ++i)
-    if (const std::uint64_t target = class_of(arrays, i); target > largest.value) largest = {target, i};
-  return largest;
+Labels labels_of(const NpySplit& arrays) {
+  return {.path = arrays.y_path, .samples = arrays.samples(), .targets = arrays.targets(),
+          .at = [arrays](std::size_t i) { return static_cast<std::int64_t>(class_of(arrays, i)); }, .are_symbols = arrays.targets() > 1, .doubt = {}};
 }
 
 std::vector<std::uint32_t> targets_of(const NpySplit& arrays, std::size_t classes) {
@@ -181,24 +174,10 @@ Split split_of(const NpySplit& arrays, std::size_t classes) {
   return split;
 }
 
-void expect_several_targets(const NpySplit& train) {
-  for (std::size_t i = 1; i < train.y.count(); ++i)
-    if (train.y.integer(i) != train.y.integer(0)) return;
-  if (train.y.count() > 1)
-    throw DataError(fmt::format("{}: all {} targets are {}: with one class there is nothing to learn; check how they were saved", train.y_path,
-                                thousands(train.y.count()), train.y.integer(0)));
-}
-
 std::size_t classes_of(const DataConfig& config, const NpySplit& train, const NpySplit* test) {
-  if (config.classes > 0) return config.classes;
-  expect_several_targets(train);
-  const LargestTarget largest = largest_target(train);
-  if (test == nullptr) return largest.value + 1;
-  if (const LargestTarget other = largest_target(*test); other.value > largest.value)
-    throw DataError(fmt::format("{}: target {} of sample {}: the largest of {} is {}, so that no training sample has this class: number the labels "
-                                "of both files in the same way, or write `data.classes: {}` if this is meant", test->y_path, other.value,
-                                other.index / test->targets(), train.y_path, largest.value, other.value + 1));
-  return largest.value + 1;
+  if (test == nullptr) return classes_of(config.classes, labels_of(train), nullptr);
+  const Labels others = labels_of(*test);
+  return classes_of(config.classes, labels_of(train), &others);
 }
 
 SampleSpec spec_of(const NpySplit& train, std::size_t classes) {
@@ -251,10 +230,12 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   return set;
 }
 
+Labels training_labels(const DataConfig& config, const DataSummary&) { return labels_of(training_arrays(config.path)); }
+
 }  // namespace
 
 NpySplit training_arrays(const std::string& folder) { return open_arrays(folder, ""); }
 
-const DataSourceEntry kNpySet = {describe, load};
+const DataSourceEntry kNpySet = {describe, load, training_labels};
 
 }  // namespace mgcompare

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "data/dataset.h"
 #include "data/fetch.h"
+#include "data/labels.h"
 
 namespace mgcompare {
 
@@ -30,6 +31,9 @@ struct DataSourceEntry {
   DataSummary (*describe)(const DataConfig& config, const DataPlaces& places);
   // All samples, without the config's limits and without a fingerprint. Throws DataError.
   Dataset (*load)(const DataConfig& config, const DataPlaces& places, const DataLog& log);
+  // The labels of all training samples of a set that describe() found, for checks before they are trained. Null: they are known to be right, as
+  // those of published and drawn sets. Throws DataError.
+  Labels (*training_labels)(const DataConfig& config, const DataSummary& data) = nullptr;
 };
 
 const DataSourceEntry& source_of(DataSource set);

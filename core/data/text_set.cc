@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "data/sequences.h"
 #include "data/text_encoding.h"
@@ -82,6 +83,8 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   for (const auto& [split, what, has] : {std::tuple(&set.train, "for training", true), std::tuple(&set.test, "for validation", !test.empty())})
     if (has && split->samples == 0)
       throw DataError(fmt::format("{}: the text {} is too short: a sample needs {} characters", config.path, what, form.length + 1));
+  if (text.alphabet.size() == 1)
+    throw DataError(fmt::format("{}: all {} characters are the same: with one class there is nothing to learn", config.path, thousands(text.values.size())));
   return set;
 }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "data/sequences.h"
 #include "data/text_encoding.h"
@@ -16,6 +18,7 @@ namespace {
 
 constexpr std::size_t kChunk = 1u << 20;
 constexpr std::size_t kMaxToken = 1u << 24;  // integers up to here are exact as float
+constexpr double kManyUnknown = 0.01;         // share of the validation targets that may be unknown
 
 bool is_blank(char c) { return c == ',' || c == ';' || c == ' ' || c == '\t' || c == '\r'; }
 
@@ -116,13 +119,50 @@ TokenLines read_lines(const DataConfig& config, const std::string& path, std::si
   return lines;
 }
 
-Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
-  const TokenLines train = read_lines(config, config.path, config.length == 0 ? 0 : config.length + 1);
-  SequenceForm form = sequence_form(config);
-  form.length = train.length - 1;
-  TokenLines test;
+struct TokenFiles {
+  SequenceForm form;
+  TokenLines train, test;           // `test` may be empty
+};
+
+TokenFiles read_files(const DataConfig& config) {
+  TokenFiles files;
+  files.train = read_lines(config, config.path, config.length == 0 ? 0 : config.length + 1);
+  files.form = sequence_form(config);
+  files.form.length = files.train.length - 1;
   expect_validation(config);
-  if (!config.validation.empty()) test = read_lines(config, config.validation, train.length);
+  if (!config.validation.empty()) files.test = read_lines(config, config.validation, files.train.length);
+  return files;
+}
+
+// The targets of the lines, which must stay alive.
+Labels labels_of(const std::string& path, const SequenceForm& form, const TokenLines& lines) {
+  const std::size_t targets = form.every_position ? form.length : 1, first = lines.length - targets;
+  return {.path = path, .samples = lines.lines(), .targets = targets,
+          .at = [&lines, targets, first](std::size_t i) { return std::int64_t{lines.values[i / targets * lines.length + first + i % targets]}; },
+          .are_symbols = true, .doubt = {}};
+}
+
+// A rare symbol may be in the validation samples only, but many such targets show that the files are numbered differently.
+std::string unknown_targets(const DataConfig& config, const TokenFiles& files) {
+  if (files.test.values.empty()) return "";
+  std::vector<bool> known(static_cast<std::size_t>(*std::max_element(files.train.values.begin(), files.train.values.end())) + 1);
+  for (const std::int32_t value : files.train.values) known[static_cast<std::size_t>(value)] = true;
+  const Labels targets = labels_of(config.validation, files.form, files.test);
+  std::size_t unknown = 0, first = 0;
+  for (std::size_t i = 0; i < targets.count(); ++i) {
+    const auto target = static_cast<std::size_t>(targets.at(i));
+    if (target < known.size() && known[target]) continue;
+    if (unknown++ == 0) first = i;
+  }
+  if (unknown == 0 || static_cast<double>(unknown) < kManyUnknown * static_cast<double>(targets.count())) return "";
+  return fmt::format("{}: {} of the {} targets are integers that {} does not have (the first is {} of sample {}), so that no network can learn them: "
+                     "number the integers of both files in the same way, unless this is meant", config.validation, thousands(unknown),
+                     thousands(targets.count()), config.path, targets.at(first), first / targets.targets);
+}
+
+Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
+  const auto [form, train, test] = read_files(config);
+  if (config.classes == 0) expect_several_classes(labels_of(config.path, form, train));
   Dataset set;
   set.name = "tokens";
   set.origin = config.path;
@@ -140,12 +180,20 @@ DataSummary describe(const DataConfig& config, const DataPlaces& places) {
   return {set.spec, set.train.samples, set.test.samples, config.path};
 }
 
+Labels training_labels(const DataConfig& config, const DataSummary&) {
+  const auto files = std::make_shared<const TokenFiles>(read_files(config));
+  Labels labels = labels_of(config.path, files->form, files->train);
+  labels.at = [files, at = labels.at](std::size_t i) { return at(i); };  // keeps the lines alive
+  labels.doubt = unknown_targets(config, *files);
+  return labels;
+}
+
 }  // namespace
 
 TokenLines read_tokens(const std::string& path, std::size_t length, std::size_t limit) {
   return LineReader(path, length, limit).read();
 }
 
-const DataSourceEntry kTokens = {describe, load};
+const DataSourceEntry kTokens = {describe, load, training_labels};
 
 }  // namespace mgcompare

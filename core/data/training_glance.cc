@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
-
-#include "base/number_text.h"
 #include "data/dataset.h"
 #include "data/npy_set.h"
+#include "data/source.h"
 
 namespace mgcompare {
 namespace {
@@ -46,39 +44,25 @@ std::vector<StoredValues> channels_of(const NpyArray& x, std::size_t channels) {
   return all;
 }
 
-std::string unseen_classes_of(const NpySplit& train, std::size_t classes) {
-  if (train.y.count() > train.samples()) return "";  // of sequences, whose symbols have gaps
-  std::vector<bool> is_seen(classes);
-  for (std::size_t i = 0; i < train.y.count(); ++i)
-    if (const std::int64_t target = train.y.integer(i); target >= 0 && static_cast<std::size_t>(target) < classes) is_seen[static_cast<std::size_t>(target)] = true;
-  const auto unseen = static_cast<std::size_t>(std::count(is_seen.begin(), is_seen.end(), false));
-  if (unseen == 0) return "";
-  const auto first = std::find(is_seen.begin(), is_seen.end(), false) - is_seen.begin();
-  return fmt::format("{}: {} of the {} classes {} no training sample ({}{}): number the labels from 0 without gaps, unless this is meant", train.y_path,
-                     thousands(unseen), thousands(classes), unseen == 1 ? "has" : "have",
-                     unseen == 1 ? "class " : "the first is class ", first);
-}
-
 // Bytes from 0 to 255 that are all as frequent.
 StoredValues uniform_bytes() { return {0, 255, 127.5, (255.0 * 256 * 511 / 6) / 256}; }
 
 }  // namespace
 
-TrainingGlance glance_at(const DataConfig& config, const SampleSpec& spec) {
+TrainingGlance glance_at(const DataConfig& config, const DataSummary& data) {
   TrainingGlance glance;
+  const SampleSpec& spec = data.spec;
   const std::size_t channels = spec.shape.empty() ? 0 : spec.shape.front();
-  if (config.set != DataSource::npy) {
-    if (spec.element == ElementType::uint8 && spec.tokens == 0) glance.channels.assign(channels, uniform_bytes());
-    return glance;
-  }
   try {
-    const NpySplit train = training_arrays(config.path);
-    if (channels > 0 && train.x.count() / train.x.shape[0] % channels == 0) glance.channels = channels_of(train.x, channels);
-    // With `data.classes` more classes than occur are meant.
-    if (config.classes == 0) glance.unseen_classes = unseen_classes_of(train, spec.classes);
+    if (const auto training_labels = source_of(config.set).training_labels) glance.labels = training_labels(config, data);
+    if (config.set == DataSource::npy) {
+      const NpySplit train = training_arrays(config.path);
+      if (channels > 0 && train.x.count() / train.x.shape[0] % channels == 0) glance.channels = channels_of(train.x, channels);
+    }
   } catch (const DataMissing&) {
     // Its fallback is drawn in a usual range.
   }
+  if (config.set != DataSource::npy && spec.element == ElementType::uint8 && spec.tokens == 0) glance.channels.assign(channels, uniform_bytes());
   return glance;
 }
 

@@ -29,11 +29,13 @@ std::vector<std::string> data_remarks(const Config& config, const DataSummary& d
   const auto add = [&](const std::string& remark) {
     if (!remark.empty() && std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(remark);
   };
-  const TrainingGlance glance = glance_at(config.data, data.spec);
-  add(glance.unseen_classes);
+  const TrainingGlance glance = glance_at(config.data, data);
+  const bool has_labels = glance.labels.samples > 0;
+  if (has_labels) add(glance.labels.doubt);
   SampleSpec numbers = data.spec;
   numbers.tokens = 0;
   for (const Version& version : versions_of(config)) {
+    if (has_labels) add(label_warning(glance.labels, data.spec.classes, version.config.data));
     if (reads_tokens(version.config.model) || normalises_first(version.config.model)) continue;
     const std::string warning = input_range_warning(version.config.data.prepare, numbers, glance.channels);
     add(warning.empty() || version.variant.empty() ? warning : fmt::format("variant {}: {}", version.variant, warning));

@@ -80,6 +80,20 @@ TEST(Cifar10, IsDescribedAsItIsLoaded) {
   EXPECT_EQ(describe_dataset(cifar10(), {}).train_samples, 50'000u);
 }
 
+TEST(Cifar10, RefusesOwnFilesOfOneClass) {
+  const Folder folder;
+  write_small_set(folder);
+  for (int i = 1; i <= 5; ++i) {
+    std::filesystem::remove(folder.path("data_batch_" + std::to_string(i) + ".bin.gz"));
+    folder.write("data_batch_" + std::to_string(i) + ".bin", records({3, 3}));
+  }
+  DataConfig config = cifar10();
+  config.path = folder.path();
+  const auto one_class = HasSubstr("all 10 targets are 3: with one class there is nothing to learn");
+  EXPECT_THAT(refusal([&] { static_cast<void>(describe_dataset(config, {})); }), one_class);
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), one_class);
+}
+
 TEST(Cifar10, RefusesDamage) {
   const Folder folder;
   const auto text = [&](const Bytes& bytes) {

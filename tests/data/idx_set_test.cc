@@ -8,6 +8,7 @@ namespace mgcompare {
 namespace {
 
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -30,6 +31,11 @@ void write_set(const Folder& folder) {
   folder.write("train-labels.idx1-ubyte", counted_labels(9, 4));
   folder.write("t10k-images.idx3-ubyte", images(3));
   folder.write("t10k-labels-idx1-ubyte.gz", gzip(counted_labels(3, 6)));
+}
+
+// The error of a plan and that of a run.
+std::vector<std::string> refusals(const DataConfig& config) {
+  return {refusal([&] { static_cast<void>(describe_dataset(config, {})); }), refusal([&] { load_dataset(config, {}, nullptr); })};
 }
 
 TEST(IdxSet, HasTheFormOfItsFiles) {
@@ -75,6 +81,27 @@ TEST(IdxSet, RefusesWhatDoesNotBelongTogether) {
   EXPECT_THAT(text(set_in(folder)), AllOf(HasSubstr("holds 4 samples"), HasSubstr("holds 3 labels")));
   std::filesystem::remove(folder.path("t10k-labels-idx1-ubyte.gz"));
   EXPECT_THAT(text(set_in(folder)), HasSubstr("t10k-labels-idx1-ubyte (or .gz) is missing"));
+}
+
+TEST(IdxSet, RefusesLabelsThatLeaveNothingToLearn) {
+  const Folder folder;
+  write_set(folder);
+  folder.write("train-labels.idx1-ubyte", labels(9));
+  EXPECT_THAT(refusals(set_in(folder)), Each(HasSubstr("train-labels.idx1-ubyte: all 9 targets are 7: with one class there is nothing to learn")));
+  DataConfig config = set_in(folder);
+  config.classes = 8;
+  EXPECT_THAT(refusals(config), Each("accepted"));
+}
+
+TEST(IdxSet, RefusesTestLabelsThatNoTrainingSampleHas) {
+  const Folder folder;
+  write_set(folder);
+  folder.write("train-labels.idx1-ubyte", counted_labels(9, 1));
+  EXPECT_THAT(refusals(set_in(folder)), Each(AllOf(HasSubstr("t10k-labels-idx1-ubyte.gz: target 2 of sample 2: the largest of " + folder.path("train-labels.idx1-ubyte") + " is 1"),
+                                                  HasSubstr("write `data.classes: 3` if this is meant"))));
+  DataConfig config = set_in(folder);
+  config.classes = 3;
+  EXPECT_THAT(refusals(config), Each("accepted"));
 }
 
 TEST(IdxSet, RefusesFilesOfWhichTwoCouldBeMeant) {

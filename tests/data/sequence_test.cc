@@ -69,6 +69,21 @@ TEST(Tokens, AValidationFileIsTheTestSet) {
   EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("v.csv: line 1: it has 4 integers, and 3 are needed"));
 }
 
+TEST(Tokens, OfOneTargetLeaveNothingToLearn) {
+  const Folder folder;
+  DataConfig config = tokens_in(folder.write("t.csv", bytes("1,2,3\n4,5,3\n6,7,3\n")));
+  const auto text = [&] { return refusal([&] { load_dataset(config, {}, nullptr); }); };
+  EXPECT_THAT(text(), HasSubstr("t.csv: all 3 targets are 3: with one class there is nothing to learn; check how they were saved"));
+  config.target = TargetKind::next;
+  EXPECT_EQ(text(), "accepted");
+  folder.write("t.csv", bytes("3,3,3\n3,3,3\n"));
+  EXPECT_THAT(text(), HasSubstr("all 4 targets are 3"));
+  config.set = DataSource::text;
+  config.length = 2;
+  folder.write("t.csv", bytes("aaaaaaaaaaaa"));
+  EXPECT_THAT(text(), HasSubstr("t.csv: all 12 characters are the same: with one class there is nothing to learn"));
+}
+
 TEST(Tokens, RefuseDamage) {
   const Folder folder;
   const auto text = [&](const std::string& content) {
