@@ -111,9 +111,7 @@ Json optimizer_json(const OptimizerConfig& optimizer) {
 
 bool augments(const Trial& trial) { return trial.config.data.prepare.flip || trial.config.data.prepare.crop_padding > 0; }
 
-std::size_t steps_of(const Trial& trial, const Dataset& data) { return (data.train.samples + trial.global_batch - 1) / trial.global_batch; }
-
-Json trial_json(const Trial& trial, const Dataset& data, const NetworkSpec& network, const Json& options) {
+Json trial_json(const Trial& trial, const Dataset& data, std::size_t samples, const NetworkSpec& network, const Json& options) {
   std::vector<int> devices;
   for (std::size_t device = 0; device < trial.devices; ++device) devices.push_back(trial.index_of(device));
   std::vector<double> decays;
@@ -123,7 +121,7 @@ Json trial_json(const Trial& trial, const Dataset& data, const NetworkSpec& netw
           {"devices", devices},
           {"batch", trial.global_batch},
           {"epochs", trial.config.epochs},
-          {"steps_per_epoch", steps_of(trial, data)},
+          {"steps_per_epoch", (samples + trial.global_batch - 1) / trial.global_batch},
           {"seed", trial.seed},
           {"precision", to_string(precision_of(trial.config, trial.device_kind))},
           {"deterministic", is_repeatable(trial.config)},
@@ -139,13 +137,13 @@ Json trial_json(const Trial& trial, const Dataset& data, const NetworkSpec& netw
 }  // namespace
 
 ExportedTrial::ExportedTrial(const Trial& trial, const Dataset& data, const NetworkSpec& network, const Json& options, const std::string& folder,
-                             const std::string& data_folder, const std::vector<float>* initial)
-    : trial_(trial), data_(data), network_(network), folder_(folder), data_name_(name_of_data(data, data_folder)) {
+                             const std::string& data_folder, const std::vector<float>* initial, const std::vector<std::uint32_t>* numbers)
+    : trial_(trial), data_(data), network_(network), numbers_(numbers), folder_(folder), data_name_(name_of_data(data, data_folder)) {
   std::vector<float> weights = initial == nullptr ? initial_weights(network, trial.seed) : *initial;
   const std::vector<float> buffers = initial_buffers(network);
   weights.insert(weights.end(), buffers.begin(), buffers.end());
   write_file(path(kInitial), weights);
-  Json json = trial_json(trial, data, network, options);
+  Json json = trial_json(trial, data, samples_of_epoch(), network, options);
   json["initial"] = path(kInitial);
   const std::string cache = data_folder + "/" + kCache + trial.strategy.name;
   std::error_code error;
@@ -158,14 +156,19 @@ ExportedTrial::ExportedTrial(const Trial& trial, const Dataset& data, const Netw
   file.write(text.data(), text.size()).close();
 }
 
+std::size_t ExportedTrial::samples_of_epoch() const { return numbers_ != nullptr ? numbers_->size() : data_.train.samples; }
+
 Json ExportedTrial::trial_request(int id) const { return {{"type", "trial"}, {"id", id}, {"protocol", 1}, {"file", path(kTrial)}}; }
 
 Json ExportedTrial::epoch_request(int id, std::size_t epoch) const {
   std::error_code ignored;
   fs::remove(path(kWeights), ignored);
   const Config& config = trial_.config;
-  const std::vector<std::uint32_t> order = epoch_order(data_.train.samples, trial_.seed, epoch);
-  write_file(path(kOrder), order);
+  const std::vector<std::uint32_t> order = epoch_order(samples_of_epoch(), trial_.seed, epoch);
+  std::vector<std::uint32_t> numbers = order;
+  if (numbers_ != nullptr)
+    for (std::uint32_t& number : numbers) number = numbers_->at(number);
+  write_file(path(kOrder), numbers);
   std::vector<float> rates;
   for (std::size_t begin = 0; begin < order.size(); begin += trial_.global_batch) {
     const double passed = static_cast<double>(epoch) + static_cast<double>(begin) / static_cast<double>(order.size());

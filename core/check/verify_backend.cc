@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "backends/backend_probe.h"
+#include "check/drawn_samples.h"
 #include "check/observed_strategy.h"
 #include "check/other_samples.h"
 #include "check/reference.h"
@@ -31,6 +32,7 @@ constexpr char kEqualsLong[] = "equals one device after hundreds of steps in fp3
 constexpr char kEqualsOwn[] = "equals one device with the batches of the config in fp32 (average pooling, tanh for relu if it has them; no dropout)";
 constexpr char kEqualsRates[] = "equals one device with the learning rates of the config in fp32 (average pooling, tanh for relu; no dropout)";
 constexpr char kEqualsSchedule[] = "equals one device through the schedule of the config in fp32 (average pooling, tanh for relu; no dropout)";
+constexpr char kEqualsAll[] = "equals one device on samples from all of the data in fp32 (average pooling, tanh for relu if it has them; no dropout)";
 constexpr char kEqualsAsIs[] = "equals one device after one step of the network as it is in fp32 (no dropout)";
 constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
 constexpr char kDepends[] = "the weights depend on the samples of two steps";
@@ -53,6 +55,7 @@ struct Length {
   std::size_t epochs, batch, samples;
   bool is_smooth = true;
   bool has_own_rate = false;        // of the config, in place of one that hardly amplifies rounding
+  bool has_all_data = false;        // the backend gets all of the data, and the numbers of these samples
 
   std::size_t steps_per_epoch() const { return divided_up(samples, batch); }
 };
@@ -95,6 +98,7 @@ class Check {
     const std::string own = optimizer_name(of_.config.optimizer);
     compare(summary, own, *numbers_of_devices(summary.traits).begin(), as_it_is());
     const int most = *numbers_of_devices(summary.traits).rbegin();
+    if (of_.dataset.train.samples > of_.scope.samples) compare(summary, own, most, from_all_data());
     for (const Length& length : with_own_batches(static_cast<std::size_t>(most))) compare(summary, own, most, length);
     // Where near-ties amplify rounding, a distance after so many steps says nothing.
     const auto compare_if_smooth = [&](const std::string& optimizer, const Length& length) {
@@ -114,6 +118,16 @@ class Check {
   }
 
   Length brief() const { return {kEquals, kEpochs, divided_up(of_.scope.samples, kBackendSteps / kEpochs), of_.scope.samples}; }
+
+  // A backend may keep their numbers in too few bits.
+  Length from_all_data() const {
+    Length length = brief();
+    length.check = kEqualsAll;
+    length.has_all_data = true;
+    // Its last step has as many samples as that of an epoch of all data: programs may be compiled for these two sizes only.
+    length.samples -= (length.samples + length.batch - of_.dataset.train.samples % length.batch) % length.batch;
+    return length;
+  }
 
   // Another activation shows in the loss before the first update, and another rate in the first update. After more steps near-ties would amplify
   // rounding.
@@ -230,18 +244,15 @@ class Check {
     }
   }
 
-  Dataset samples_of(const Length& length) const {
-    Dataset dataset = of_.dataset;
-    dataset.train = part_of(dataset.train, 0, length.samples);
-    return dataset;
-  }
+  Dataset samples_of(const Length& length) const { return with_drawn_samples(of_.dataset, length.samples, of_.scope.seed); }
 
   // `settled` gets the weights after each epoch.
-  Result train(const Trial& trial, const Dataset& dataset, const Numerics& numerics, const std::function<void(std::size_t, const BackendWeights&)>& settled) {
+  Result train(const Trial& trial, const Dataset& dataset, const Numerics& numerics, const std::function<void(std::size_t, const BackendWeights&)>& settled,
+               const std::vector<std::uint32_t>* numbers = nullptr) {
     LivePosition unwanted;
     const auto progress = listener_.progress ? listener_.progress : [](const Progress&) {};
     return train_backend({trial, dataset, of_.platform, numerics, of_.folder, progress, listener_.position != nullptr ? *listener_.position : unwanted,
-                          of_.stop, nullptr, settled});
+                          of_.stop, nullptr, settled, numbers});
   }
 
   // An approximate backend may train less than it says: then it does not notice other samples in some places.
@@ -311,7 +322,8 @@ class Check {
         differences.push_back(largest_difference(expected.models.at(epoch).weights, model.parameters));
         gaps.push_back(statistics_gap(spec, expected.models[epoch].buffers, model.buffers));
       };
-      const Result result = train(trial, dataset, numerics, settled);
+      const std::vector<std::uint32_t> numbers = drawn_samples(of_.dataset.train.samples, length.samples, of_.scope.seed);
+      const Result result = length.has_all_data ? train(trial, of_.dataset, numerics, settled, &numbers) : train(trial, dataset, numerics, settled);
       // Weights that are promised to be approximate may differ; the distance is printed.
       const Verdict beyond = summary.traits.promise == Traits::Promise::exact ? Verdict::failed : Verdict::printed;
       const auto judge = [&](const char* check, const std::string& figure, double size, double limit) {

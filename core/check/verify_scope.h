@@ -41,7 +41,7 @@ struct VerifyScope {
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   DeviceKind device_kind = DeviceKind::cpu;
   std::uint64_t seed = 1;                      // of initial weights, orders of samples and everything that is drawn
-  // Training samples: the first ones of the data. A prime number: the last batch of an epoch is short.
+  // Training samples: drawn from all of the data. A prime number: the last batch of an epoch is short.
   std::size_t samples = 199;
   // Of trainings that are compared with one device, with the first optimiser: a fault may begin late.
   VerifyLength full = {{9, 14}, {80, 160}};

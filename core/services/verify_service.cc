@@ -13,6 +13,7 @@
 #include "base/error_text.h"
 #include "base/shortage.h"
 #include "base/temporary_folder.h"
+#include "check/drawn_samples.h"
 #include "check/verify.h"
 #include "check/verify_backend.h"
 #include "check/verify_size.h"
@@ -55,15 +56,10 @@ Dataset load_data(DataConfig data, std::size_t least, const DataPlaces& places, 
   return set;
 }
 
-Dataset first_samples(Dataset set, std::size_t samples) {
-  set.train = part_of(set.train, 0, samples);
-  return set;
-}
-
 // One size of trainings, with the samples that it needs.
 struct SizedVerification {
   SizedVerification(VerifySize size, const Config& config, const Dataset& all, const std::string& folder)
-      : size(std::move(size)), dataset(first_samples(all, this->size.scope.samples)),
+      : size(std::move(size)), dataset(with_drawn_samples(all, this->size.scope.samples, this->size.scope.seed)),
         verification(config, dataset, platform(this->size.scope.device_kind), this->size.scope, folder) {}
 
   const VerifySize size;
@@ -78,7 +74,7 @@ class OpenVerification {
       : setting_(setting), config_(setting.at("config").get<Config>()), scope_(scope_from_json(setting)),
         all_(load_data(config_.data, scope_.samples, reporting_places(setting.at("data_folder").get<std::string>(), context),
                        reporting_log(context))),
-        dataset_(first_samples(all_, scope_.samples)),
+        dataset_(with_drawn_samples(all_, scope_.samples, scope_.seed)),
         verification_(config_, dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>()) {
     if (setting.contains("other_config"))
       other_.emplace(setting.at("other_config").get<Config>(), dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>());

@@ -129,7 +129,7 @@ class BackendTraining {
     process_.emplace(manifest_, BackendPlace{trial_.config.python, folder_.empty(), processors});
     const BackendDescription description = describe();
     const ExportedTrial files(trial_, request_.dataset, spec_, option_values(description, trial_.strategy.options), folder_.path(),
-                              request_.scratch, request_.initial_weights);
+                              request_.scratch, request_.initial_weights, request_.numbers);
     process_->send(files.trial_request(id_ = 2));
     note(texts_in(process_->receive("ready", {0, [this] { check_stop(); }}), "notes"));
     result_.seconds_setup = now() - start;
@@ -177,7 +177,8 @@ class BackendTraining {
 
   void note(const std::vector<std::string>& notes) { result_.notes.insert(result_.notes.end(), notes.begin(), notes.end()); }
 
-  std::size_t steps_due() const { return (request_.dataset.train.samples + trial_.global_batch - 1) / trial_.global_batch; }
+  std::size_t samples_due() const { return request_.numbers != nullptr ? request_.numbers->size() : request_.dataset.train.samples; }
+  std::size_t steps_due() const { return (samples_due() + trial_.global_batch - 1) / trial_.global_batch; }
 
   BackendDescription describe() {
     process_->send(describe_request(id_ = 1, trial_.strategy.options));
@@ -214,7 +215,7 @@ class BackendTraining {
     result_.seconds_other_threads = std::max(0.0, busy_);
     if (report.steps != steps_due())
       throw Error(fmt::format("in epoch {}, the backend {} made {} steps, but {} samples in batches of {} are {}", number + 1, manifest_.name, report.steps,
-                              request_.dataset.train.samples, trial_.global_batch, steps_due()));
+                              samples_due(), trial_.global_batch, steps_due()));
     if (!std::isfinite(report.loss)) throw Diverged(fmt::format("in epoch {}, the loss is not finite", number + 1));
     receive_of_epoch("weights");
     const double written = process_->received();
@@ -239,7 +240,7 @@ class BackendTraining {
     if (!weights.buffers.empty()) epoch.statistics_sketch = sketch_of(weights.buffers);
     result_.epochs.push_back(epoch);
     result_.samples += report.samples;
-    result_.samples_due += request_.dataset.train.samples;
+    result_.samples_due += samples_due();
     result_.samples_evaluated = request_.dataset.test.samples;
     result_.steps += report.steps;
     result_.seconds_training += seconds;

@@ -2,6 +2,7 @@
 
 // One training by a backend (docs/backend-protocol.md). The program trains; this code times it and evaluates its weights.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct BackendRequest {
   std::function<bool()> stop;
   const std::vector<float>* initial_weights = nullptr;  // null: drawn from the trial's seed
   std::function<void(std::size_t epoch, const BackendWeights& weights)> settled = {};  // called after each epoch; empty: not wanted
+  // The samples of each epoch, which is trained as if the data had no others; null: all.
+  const std::vector<std::uint32_t>* numbers = nullptr;
 };
 
 // Throws what ends the trial early, as cause_of() classifies it; otherwise the status of the result is "done". The program and its

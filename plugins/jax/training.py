@@ -246,8 +246,8 @@ class Training:
         return total
 
     def warm_up(self):
-        """Compiles and runs the parts of an epoch over all samples. The state stays the initial one."""
-        samples = len(self.trial.targets)
+        """Compiles and runs the parts of an epoch over all samples, or over its steps if it has fewer. The state stays the initial one."""
+        samples = min(len(self.trial.targets), self.trial.steps_per_epoch * self.trial.batch)
         rates = np.zeros(-(-samples // self.trial.batch), np.float32)
         views = np.zeros((samples, 3), np.int8) if self.trial.augmented else None
         self.begin(np.arange(samples, dtype=np.uint32), views, rates)

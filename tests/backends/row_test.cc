@@ -296,13 +296,13 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
   EXPECT_THAT(right.out, HasSubstr("its arithmetic has 64 bits"));
   // Each is a row, and none has a row with the defaults beside it.
   std::string rows = "[serial", only;
-  for (const char* fault : {"momentum", "skips", "late", "large", "between", "loss", "capped", "dies"}) {
+  for (const char* fault : {"momentum", "skips", "late", "large", "between", "loss", "capped", "narrow", "dies"}) {
     rows += std::string(", {plain: {fault: ") + fault + ", as: " + fault + "}}";
     only += std::string(only.empty() ? "as=" : ",as=") + fault;
   }
   const Ended wrong = verify(rows + "]", only);
   EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
-  for (const std::string fault : {"momentum", "skips", "late", "large", "between", "loss", "capped", "dies"}) {
+  for (const std::string fault : {"momentum", "skips", "late", "large", "between", "loss", "capped", "narrow", "dies"}) {
     const std::string figure = fault == "dies" ? "out of ideas" : fault == "loss" ? "in epoch " : "differs by";
     EXPECT_THAT(wrong.out, ContainsRegex("FAILED +" + fault + " [^\n]*" + figure));
   }

@@ -11,7 +11,7 @@ import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
           "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
-          "writes", "fewer_steps", "late", "early", "large", "between", "loss", "paused", "capped", "alternates", "apart"]
+          "writes", "fewer_steps", "late", "early", "large", "between", "loss", "paused", "capped", "alternates", "apart", "narrow"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -198,6 +198,8 @@ def train(network, request, id, fault):
         samples = order[k * batch:(k + 1) * batch]
         if fault == "skips" or fault == "apart" and len(trial["devices"]) > 1:
             samples = samples[:max(1, len(samples) // 2)]
+        if fault == "narrow":  # as if it kept their numbers in too few bits
+            samples = array.array("I", [min(number, 70) for number in samples])
         if fault == "alternates" and k % 2:
             continue
         if fault == "large" and len(samples) > 20:
