@@ -24,6 +24,7 @@ class BatchNorm : public Layer {
   Activation derivative() const override { return adds() ? activation_ : Activation::none; }
   bool overwrites_output_gradient() const override { return output_.own_derivative(derivative()) != Activation::none; }
   bool passes_gradient(std::size_t input) const override { return input > 0; }
+  bool wants_sums() const override { return activation_ == Activation::none && !adds(); }
 
   void forward(const Work& work) override {
     with_parts(work, [&](auto type, auto before) {
@@ -95,8 +96,9 @@ class BatchNorm : public Layer {
     const bool training = work.training;
     const std::size_t channels = channels_;
     const float share = work.training && all_reduce_ ? work.share : 1;
+    if (output_.sums != nullptr) device_.join_branch();
     column_sums_.sum<2>(
-        rows(work), SlopeTerm<A, LeftOver<kBefore>, T>{x, dy, before, scales(work)},
+        rows(work), SlopeTerm<A, LeftOver<kBefore>, T>{x, dy, before, scales(work), output_.sums, static_cast<unsigned>(channels)},
         [=] __device__(unsigned c, const float(&totals)[2]) {
           const float products = totals[1] * inverse[c];
           beta_gradient[c] = totals[0];

@@ -1,7 +1,7 @@
 #pragma once
 
-// A point of a device's branch for which the compute stream can wait without waiting for what the branch does later: the weights
-// of a layer, which are converted there while earlier layers compute.
+// A point of a device's branch for which the compute stream can wait without waiting for what the branch does later: there, the weights of
+// a layer are converted, or the mask of its dropout is drawn, while earlier layers compute.
 
 #include <utility>
 

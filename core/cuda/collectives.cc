@@ -93,7 +93,8 @@ void NcclCollectives::exchange(ncclComm_t comm, cudaStream_t stream, int rank, c
 void NcclCollectives::exchange_and_reduce(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine,
                                    const Counts& counts, Type type) {
   if (ranks() > kMaxSources)
-    throw Error("a sum in rank order takes at most " + std::to_string(kMaxSources) + " GPUs; train on fewer, or leave out numerics.deterministic and two-byte types");
+    throw Error("a sum in rank order takes at most " + std::to_string(kMaxSources) +
+                " GPUs; train on fewer, or leave out numerics.deterministic and two-byte types");
   const auto me = static_cast<std::size_t>(rank);
   const std::size_t width = size_of(type), max_part = kScratchBytes / ranks() / width / 64 * 64;
   const std::size_t longest = *std::max_element(counts.begin(), counts.end());

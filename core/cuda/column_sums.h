@@ -49,12 +49,6 @@ __global__ void __launch_bounds__(kSumThreads, kWalkBlocks)
   const bool inside = column < columns;
   wait_for_previous_kernel();
   float sums[K * V] = {};
-  if (inside) {
-    const auto at = term.template at<V>(column);
-    walk_rows<Term::kAhead>(static_cast<std::size_t>(blockIdx.y) * tall + row, static_cast<std::size_t>(splits) * tall, rows, columns, column, at,
-                            [&](std::size_t position, const auto& held) { at(position, held, sums); });
-  }
-  sum_lanes(lanes, sums);
   const auto give = [&] {
     if (!inside || row != 0) return;
 #pragma unroll
@@ -65,6 +59,20 @@ __global__ void __launch_bounds__(kSumThreads, kWalkBlocks)
       finish(column + v, totals);
     }
   };
+  if constexpr (requires { term.template known<V>(column, sums); }) {
+    if (!__syncthreads_or(inside && !term.template known<V>(column, sums))) {
+      if (blockIdx.y == 0) give();
+      return;
+    }
+#pragma unroll
+    for (int k = 0; k < K * V; ++k) sums[k] = 0;
+  }
+  if (inside) {
+    const auto at = term.template at<V>(column);
+    walk_rows<Term::kAhead>(static_cast<std::size_t>(blockIdx.y) * tall + row, static_cast<std::size_t>(splits) * tall, rows, columns, column, at,
+                            [&](std::size_t position, const auto& held) { at(position, held, sums); });
+  }
+  sum_lanes(lanes, sums);
   if (splits == 1) return give();
   if (inside && row == 0) {
 #pragma unroll
@@ -107,7 +115,8 @@ class ColumnSums {
         finished_(device, columns) {}
 
   // For each column, K sums (1 or 2) over the rows. A term's call has a third argument: it adds to sums[k * V + v] for V columns; it may
-  // also write to the matrix. finish(column, totals) is called once per column, also without rows. The pointers are those that the
+  // also write to the matrix. If it has a function known(column, sums), which returns whether it knows the sums of V columns, and stores
+  // them, columns whose sums are known are not walked. finish(column, totals) is called once per column, also without rows. The pointers are those that the
   // term reads and writes.
   template <int K, class Term, class Finish, class T, class... Rest>
   void sum(std::size_t rows, const Term& term, const Finish& finish, const T* first, const Rest*... rest) const {

@@ -10,6 +10,7 @@
 #include "cuda/device.h"
 #include "cuda/dropping.h"
 #include "cuda/few_channels.h"
+#include "cuda/input_sums.h"
 #include "cuda/library/bias.h"
 #include "cuda/tiled_pooling.h"
 #include "cuda/transpose.h"
@@ -23,17 +24,14 @@ class Convolution : public Layer {
   Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, std::size_t index, const Numerics& numerics, Port& input,
               Tensor& output)
       : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output),
-        element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1),
+        element_(output.format.element), precision_(numerics.precision), planar_(spec.input_shapes.front()[0] == 1),
         bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, spec.output_shape[0], element_)
                                                    : make_bias(device, spec.output_shape[0], element_)),
         passes_(device, spec_, numerics, element_, !planar_, {fusion.pool == nullptr && !planar_ ? bias_.get() : nullptr, activation_}),
-        prepared_(device),
+        prepared_(device), drawn_(device),
         filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
     if (reads_samples(spec, *input.tensor, numerics.kernels)) few_channels_.emplace(device, spec, element_);
-    if (fusion.pool == nullptr) {
-      if (!planar_ && !few_channels_ && numerics.kernels == KernelChoice::fused) aligned_bias_ = device_array<float>(device, spec.bias.size());
-      return;
-    }
+    if (fusion.pool == nullptr) return;
     windows_ = {static_cast<unsigned>(spec.output_shape[1]), static_cast<unsigned>(spec.output_shape[2]),
                 static_cast<unsigned>(fusion.pool->config.kernel[0]), static_cast<unsigned>(fusion.pool->config.kernel[1])};
     pooling_gradients_ = make_pooling_gradients(device, windows_, element_, channels());
@@ -47,29 +45,24 @@ class Convolution : public Layer {
 
   void reserve(std::size_t samples) override {
     bias_->reserve(samples * output_.pixels());
+    if (sums_input()) input_sums_ = device_array<float>(device_, 2 * filters().rows);
     if (planar_ && !few_channels_) planes_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
     if (!pooled()) return;
     full_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
     choice_ = device_array<std::uint8_t>(device_, output_.size(samples));
   }
 
-  // The filter in cuDNN's order and type, the bias where cuDNN's kernels can read it, and the mask of dropout.
+  // The filter in cuDNN's order and type, and the mask of dropout.
   void prepare(const Work& work) override {
     if (work.samples == 0) return;
-    std::size_t bytes = 0;
     if (!few_channels_ && !is_in_order(work.weights + spec_.weights.begin)) {
       transpose(device_.fork_branch(), filters(), work.weights + spec_.weights.begin, Element::fp32, filter_.data(), element_);
-      bytes += spec_.weights.size() * (sizeof(float) + bytes_of(element_));
-    }
-    if (copies_bias(work)) {
-      convert(device_.fork_branch(), spec_.bias.size(), bias(work), Element::fp32, aligned_bias_.data(), Element::fp32);
-      bytes += 2 * spec_.bias.size() * sizeof(float);
+      prepared_.set(spec_.weights.size() * (sizeof(float) + bytes_of(element_)));
     }
     if (const Dropping dropping = this->dropping(work); dropping.drops()) {
       draw_mask(device_.fork_branch(), dropping, output_, work.samples, choice_.data());
-      bytes += output_.size(work.samples);
+      drawn_.set(output_.size(work.samples));
     }
-    if (bytes > 0) prepared_.set(bytes);
   }
 
   void forward(const Work& work) override {
@@ -81,12 +74,13 @@ class Convolution : public Layer {
       few_channels_->forward(pooled() ? Activation::none : activation_, input_.values(), work.weights + spec_.weights.begin,
                              pooled() ? nullptr : bias, out, work.samples);
     } else {
-      passes_.run(ConvolutionPass::forward, work.samples, {input_.tensor->value, filter(work), planar_ ? planes_.data() : out, copies_bias(work) ? aligned_bias_.data() : bias});
+      passes_.run(ConvolutionPass::forward, work.samples, {input_.tensor->value, filter(work), planar_ ? planes_.data() : out, bias});
       if (planar_) transpose(device_.compute_stream(), planes(work.samples), planes_.data(), element_, out, element_);
       if (planar_ && !pooled()) bias_->add(activation_, bias, out, work.samples * output_.pixels());
     }
     if (!pooled()) return;
     const Dropping dropping = this->dropping(work);
+    drawn_.join();
     max_pool(device_, windows_, activation_, element_, out, bias, output_.value, choice_.data(), work.samples, channels(),
              dropping.drops() ? std::optional(dropping.scale()) : std::nullopt);
   }
@@ -95,6 +89,7 @@ class Convolution : public Layer {
     float* const weight_gradient = work.gradients + spec_.weights.begin;
     float* const bias_gradient = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const Activation activation = output_.differentiated ? Activation::none : activation_;
+    input_.tensor->sums = nullptr;
     const bool all_at_once = few_channels_ && !pooled() && work.samples > 0;
     if (all_at_once) {
       few_channels_->backward(activation, input_.values(), output_.value, output_.gradient, weight_gradient,
@@ -125,12 +120,21 @@ class Convolution : public Layer {
     void* const filter_gradient = in_order ? static_cast<void*>(weight_gradient) : filter_gradient_.data();
     const cudaStream_t beside = passes_.run(ConvolutionPass::filter_gradient, work.samples, {input_.tensor->value, filter_gradient, gradient});
     if (!in_order) transpose(beside, filters().transposed(), filter_gradient, element_, weight_gradient, Element::fp32);
+    if (sums_input()) {
+      input_sums(beside, filters(), element_, work.weights + spec_.weights.begin, weight_gradient, bias_gradient, input_sums_.data());
+      input_.tensor->sums = input_sums_.data();
+    }
     if (input_.tensor->needs_gradient)
       passes_.run(ConvolutionPass::data_gradient, work.samples, {input_.gradient, filter(work), gradient});
   }
 
  private:
   bool pooled() const { return windows_.rows > 0; }
+  // Not in fp32, where the sums would have rounding errors of products that are as long as the batch has pixels.
+  bool sums_input() const {
+    const auto& padding = spec_.config.padding;
+    return input_.tensor->wants_sums && precision_ != Precision::fp32 && spec_.bias.size() > 0 && padding[0] == 0 && padding[1] == 0;
+  }
   Dropping dropping(const Work& work) const { return {work, rate_, dropout_}; }
   std::size_t channels() const { return spec_.output_shape[0]; }
   std::size_t full_features() const { return channels() * spec_.output_shape[1] * spec_.output_shape[2]; }
@@ -141,7 +145,6 @@ class Convolution : public Layer {
   }
 
   const float* bias(const Work& work) const { return spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin; }
-  bool copies_bias(const Work& work) const { return !aligned_bias_.empty() && reinterpret_cast<std::uintptr_t>(bias(work)) % 16 != 0; }
   // Whether weights or their gradients are as cuDNN wants them: kernels of one place or of one input are in either order.
   bool is_in_order(const float* weights) const {
     return element_ == Element::fp32 && (filters().rows == 1 || filters().columns == 1) && reinterpret_cast<std::uintptr_t>(weights) % 16 == 0;
@@ -161,6 +164,7 @@ class Convolution : public Layer {
   Port& input_;
   Tensor& output_;
   const Element element_;
+  const Precision precision_;
   // For one channel cuDNN (9.14) cannot tell the orders apart, and returns wrong results if the output is channels-last.
   const bool planar_;
   const std::unique_ptr<Bias> bias_;
@@ -170,12 +174,12 @@ class Convolution : public Layer {
   std::size_t dropout_ = 0;         // that layer's index
   std::optional<FewChannels> few_channels_;
   ConvolutionPasses passes_;
-  BranchMark prepared_;
+  BranchMark prepared_, drawn_;     // the filter, and the mask
   Array<std::uint8_t> filter_, filter_gradient_;  // of the last forward pass, in cuDNN's order and type
-  Array<float> aligned_bias_;       // where cuDNN's kernels add it
+  Array<float> input_sums_;
   Array<std::uint8_t> full_;        // the convolution's output before pooling; in the backward pass its gradient
   Array<std::uint8_t> planes_;      // the output or its gradient in planar order
-  Array<std::uint8_t> choice_;
+  Array<std::uint8_t> choice_;      // of each window the place of its maximum; before, whether dropout keeps it
 };
 
 }  // namespace

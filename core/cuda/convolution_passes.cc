@@ -6,6 +6,7 @@
 
 #include "base/device_lost.h"
 #include "cuda/algorithm_choice.h"
+#include "cuda/transpose.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
@@ -59,18 +60,21 @@ void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors)
       {rest(tensors.image, spec_.input_shapes.front()), tensors.filter, rest(tensors.result, spec_.output_shape), tensors.bias});
 }
 
-ConvolutionTensors ConvolutionPasses::before(const Kind& kind, const Step& step, const ConvolutionTensors& tensors,
-                                             cudaStream_t stream) const {
+ConvolutionTensors ConvolutionPasses::before(const Kind& kind, const Step& step, const ConvolutionTensors& tensors, cudaStream_t stream) {
   ConvolutionTensors changed = tensors;
-  if (!kind.finishes) changed.bias = nullptr;
-  auto* const other_filter = const_cast<std::uint8_t*>(other_filter_.data());
+  if (!kind.finishes) {
+    changed.bias = nullptr;
+  } else if (reinterpret_cast<std::uintptr_t>(tensors.bias) % kAlignment != 0) {
+    convert(stream, spec_.bias.size(), tensors.bias, Element::fp32, aligned_bias_.data(), Element::fp32);
+    changed.bias = aligned_bias_.data();
+  }
   if (kind.flipped) {
-    kind.flipped->flip(stream, tensors.filter, other_filter);
-    return {tensors.result, other_filter, tensors.image};
+    kind.flipped->flip(stream, tensors.filter, other_filter_.data());
+    return {tensors.result, other_filter_.data(), tensors.image};
   }
   if (!kind.pairs) return changed;
-  if (step.pass == ConvolutionPass::data_gradient) kind.pairs->expand(stream, tensors.filter, other_filter);
-  changed.filter = step.pass == ConvolutionPass::filter_gradient ? const_cast<std::uint8_t*>(pairs_gradient_.data()) : other_filter;
+  if (step.pass == ConvolutionPass::data_gradient) kind.pairs->expand(stream, tensors.filter, other_filter_.data());
+  changed.filter = step.pass == ConvolutionPass::filter_gradient ? pairs_gradient_.data() : other_filter_.data();
   return changed;
 }
 
@@ -116,7 +120,10 @@ std::vector<ConvolutionPasses::Candidates> ConvolutionPasses::candidates_of(cons
     finished.bias = spec_.bias.size() > 0;
     finished.relu = epilogue_.activation == Activation::relu;
     const bool is_served = finished.relu || (finished.bias && epilogue_.activation == Activation::none);
-    if (epilogue_.bias != nullptr && is_served) try_to_add(finished, kMostMeasured, {.finishes = true});
+    if (epilogue_.bias != nullptr && is_served) {
+      if (aligned_bias_.empty()) aligned_bias_ = device_array<float>(device_, spec_.bias.size());
+      try_to_add(finished, kMostMeasured, {.finishes = true});
+    }
     return all;
   }
   if (const auto pairs = problem.in <= kFewInputs ? PixelPairs::of(problem) : std::nullopt) {

@@ -32,7 +32,7 @@ class ConvolutionPasses {
   // Tensors store `element`. `spec` and the bias must outlive the object.
   ConvolutionPasses(CudaDevice& device, const LayerSpec& spec, const Numerics& numerics, Element element, bool channels_last, Epilogue epilogue);
 
-  // Queues a pass, in parts if cuDNN needs too much workspace for the whole batch, and returns its stream: the device's branch for
+  // The bias needs no alignment. Queues a pass, in parts if cuDNN needs too much workspace for the whole batch, and returns its stream: the device's branch for
   // the gradient of the filter, for which earlier layers need not wait, otherwise the compute stream. The first pass of a size
   // measures, unless the stream is capturing, which overwrites the result several times. Throws Error.
   cudaStream_t run(ConvolutionPass pass, std::size_t samples, const ConvolutionTensors& tensors);
@@ -69,7 +69,7 @@ class ConvolutionPasses {
   };
   void run(const Step& step, const ConvolutionTensors& tensors);
   // Return what a plan of this kind reads and writes in place of the tensors, and end the pass after the plan.
-  ConvolutionTensors before(const Kind& kind, const Step& step, const ConvolutionTensors& tensors, cudaStream_t stream) const;
+  ConvolutionTensors before(const Kind& kind, const Step& step, const ConvolutionTensors& tensors, cudaStream_t stream);
   void after(const Kind& kind, const Step& step, const ConvolutionTensors& tensors, cudaStream_t stream) const;
   Queue compute_queue() const;
   Queue queue_of(ConvolutionPass pass) const;  // forks the branch for the gradient of the filter
@@ -86,6 +86,7 @@ class ConvolutionPasses {
   const Epilogue epilogue_;
   std::map<Step, Algorithm> algorithms_;
   Array<std::uint8_t> other_filter_, pairs_gradient_;  // the filter flipped or for pairs of pixels, and the gradient of the latter, during a pass
+  Array<float> aligned_bias_;       // for kernels that include the epilogue, during a pass
 };
 
 }  // namespace mgcompare::cuda

@@ -1,7 +1,8 @@
 #pragma once
 
-// One product of a convolution (forward, gradient of the input or of the filter) as an execution plan of cuDNN's graph API. The plan is chosen from cuDNN's candidates by measurement, or by cuDNN's own estimate. The forward product can be followed by a bias and relu, which the
-// same kernel adds to its float32 sums.
+// One product of a convolution (forward, gradient of the input or of the filter) as an execution plan of cuDNN's graph API. The plan is
+// chosen from cuDNN's candidates by measurement, or by cuDNN's own estimate. The forward product can be followed by a bias and relu, which
+// the same kernel adds to its float32 sums.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +34,8 @@ struct ConvolutionProblem {
   std::string text() const;
 };
 
-// Pointers to the tensors, all aligned to 16 bytes. The pass writes one of them.
+// Pointers to the tensors, all aligned to kAlignment bytes. The pass writes one of them.
+inline constexpr std::size_t kAlignment = 16;
 struct ConvolutionTensors {
   void *image = nullptr, *filter = nullptr, *result = nullptr;
   const float* bias = nullptr;      // where the problem has one

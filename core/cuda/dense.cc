@@ -60,7 +60,10 @@ class Dense : public Layer {
       narrow_->forward(activation_, input_.tensor->value, static_cast<const float*>(weights(work)), bias, output_.values(), rows);
       return;
     }
-    if (small_ && small_->serves_forward(rows)) return small_->forward(activation_, input_.tensor->value, small_weights(work), bias, output_.value, rows);
+    if (small_ && small_->serves_forward(rows)) {
+      small_->forward(activation_, input_.tensor->value, small_weights(work), bias, output_.value, rows);
+      return;
+    }
     device_.handles().blas->multiply({.a = input_.tensor->value, .b = weights(work), .c = output_.value, .m = rows, .n = outputs_,
                                       .k = inputs_, .transpose_b = true, .factors = factors_, .result = result_},
                                      precision_);

@@ -5,7 +5,8 @@
 namespace mgcompare::cuda {
 
 Fusions::Fusions(const NetworkSpec& spec, const Numerics& numerics)
-    : spec_(spec), fuses_(numerics.kernels == KernelChoice::fused), pools_(!numerics.average_pooling), drops_(numerics.dropout), readers_(spec.layers.size() + 1, 0) {
+    : spec_(spec), fuses_(numerics.kernels == KernelChoice::fused), pools_(!numerics.average_pooling), drops_(numerics.dropout),
+      readers_(spec.layers.size() + 1, 0) {
   for (const LayerSpec& layer : spec.layers) {
     for (const int input : layer.inputs) ++readers_[static_cast<std::size_t>(input + 1)];
   }

@@ -1,8 +1,8 @@
 #pragma once
 
 // Which layers of a network are computed together: an activation after a convolution, dense layer, batch normalisation or sum;
-// max pooling after a convolution, and dropout after that; a sum after batch normalisation; recurrent layers of one type and width; and what batch normalisation
-// takes over from the layer before it.
+// max pooling after a convolution, and dropout after that; a sum after batch normalisation; recurrent layers of one type and width; and what
+// batch normalisation takes over from the layer before it.
 
 #include <cstddef>
 #include <optional>

@@ -37,6 +37,10 @@ struct Tensor {
   // pass.
   Activation offered = Activation::none;
   bool differentiated = false;
+  // Whether the layer can use the sums over the samples and pixels of each channel of the gradient, and then of the gradient times the
+  // value; and these, if the only reader has queued them on the branch in this pass (input_sums.h).
+  bool wants_sums = false;
+  const float* sums = nullptr;
   void* value = nullptr;
   void* gradient = nullptr;         // sum over all readers
 
@@ -80,7 +84,8 @@ class Layer {
   virtual ~Layer() = default;
   // Allocates memory for passes of up to `samples` samples.
   virtual void reserve(std::size_t /*samples*/) {}
-  // Preprocesses the weights for forward(). May run in parallel with earlier layers, on the branch that forward() joins.
+  // What forward() needs and no earlier layer computes: weights in another order or type, the mask of dropout. May run in parallel with
+  // earlier layers, on the branch that forward() joins.
   virtual void prepare(const Work& /*work*/) {}
   virtual void forward(const Work& work) = 0;
   // Overwrites this layer's part of the gradient and its ports' gradients. May use the output's gradient as scratch.
@@ -93,6 +98,8 @@ class Layer {
   virtual Activation derivative() const { return Activation::none; }
   // The activation by whose derivative backward() multiplies, unless the output's only reader did so (Tensor::differentiated).
   virtual Activation offers() const { return Activation::none; }
+  // Whether backward() can use the sums of the output's gradient, if the only reader has them (Tensor::sums).
+  virtual bool wants_sums() const { return false; }
   // Whether backward() writes to the output's gradient.
   virtual bool overwrites_output_gradient() const { return false; }
 };

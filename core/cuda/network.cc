@@ -124,7 +124,9 @@ void CudaNetwork::build() {
   for (const Node& node : nodes_) {
     const std::ptrdiff_t count = readers(*node.output);
     if (count > 1) node.output->derivative = node.layer->derivative();
-    if (count == 1) node.output->offered = node.layer->offers();
+    if (count != 1) continue;
+    node.output->offered = node.layer->offers();
+    node.output->wants_sums = node.layer->wants_sums();
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// LeNet's second convolution in tf32 (also where bf16 is set; input and output are planar and in float32): few channels, 8 x 8 output, 2 x 2 max pooling. A whole sample and all weights are in
-// shared memory, tensor cores read windows of the image in place, and pooling and activation happen in registers.
+// LeNet's second convolution in tf32 (also where bf16 is set; input and output are planar and in float32): few channels, 8 x 8 output,
+// 2 x 2 max pooling. A whole sample and all weights are in shared memory, tensor cores read windows of the image in place, and pooling and
+// activation happen in registers.
 
 #include <memory>
 

@@ -126,6 +126,44 @@ INSTANTIATE_TEST_SUITE_P(All, CudaPrecision,
 
 class CudaNetwork : public OnGpu {};
 
+// The gradients of a normalisation behind which is a convolution without padding follow from that convolution's filter, unless a channel
+// has hardly any scale.
+TEST_F(CudaNetwork, GradientsOfNormalizationAreThoseOfASumOverTheBatch) {
+  for (const bool pooled : {false, true}) {
+    ModelConfig model{"normalised", {convolution(40, 2), layer("tanh"), layer("batch_norm"), strided(convolution(12, 3), pooled ? 1 : 2, 1), layer("tanh")}};
+    if (pooled) model.layers.push_back(max_pool(2));
+    model.layers.insert(model.layers.end(), {layer("flatten"), dense(10)});
+    for (const bool has_small_scales : {false, true}) {
+      Rig rig(model, {3, 8, 11}, 10, 70);
+      const LayerSpec& normal = rig.spec.layers[2];
+      for (std::size_t c = 0; c < 40; ++c) {
+        float& gamma = rig.weights[normal.weights.begin + c];
+        float& beta = rig.weights[normal.bias.begin + c];
+        gamma = c % 3 == 0 ? -0.6f : 1.2f;
+        beta = c % 4 == 0 ? 0.0f : -0.8f;
+        if (!has_small_scales || c % 5 != 0) continue;
+        gamma = c % 10 == 0 ? 0.0f : 1e-3f;
+        beta = 2;
+      }
+      const auto gradient = [&](Precision precision) {
+        GpuRig gpu(rig, {.precision = precision, .deterministic = true, .average_pooling = true});
+        gpu.gradient(1, 60, {true, 5, 1});
+        return gpu.gradient(2, 33, {true, 5, 1});
+      };
+      const std::vector<float> expected = gradient(Precision::fp32);
+      for (const auto& [precision, bound] : {std::pair{Precision::tf32, kTf32.layer * 5}, std::pair{Precision::bf16, kBf16.layer * 5}}) {
+        const std::vector<float> found = gradient(precision);
+        const auto part = [&](const std::vector<float>& all, const Range& range) {
+          return std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(range.begin), all.begin() + static_cast<std::ptrdiff_t>(range.end));
+        };
+        for (const Range& range : {normal.weights, normal.bias, rig.spec.layers[0].weights})
+          EXPECT_LT(relative_error(part(found, range), part(expected, range)), bound)
+              << to_string(precision) << ", pooled " << pooled << ", small scales " << has_small_scales << ", from " << range.begin;
+      }
+    }
+  }
+}
+
 // Batch normalisation takes over the bias of the layer before it. Without an activation between them, it matters for its running means only.
 TEST_F(CudaNetwork, RunningMeansIncludeTheBiasBeforeThem) {
   for (const std::vector<LayerConfig>& between : {std::vector<LayerConfig>{}, std::vector<LayerConfig>{layer("tanh")}}) {
