@@ -74,6 +74,9 @@ Config read_config(const std::string& path, const ConfigSetting& setting, const 
     }
   }
   reader.read_variants(tree, config);
+  reader.check_python(tree, config.python);
+  for (const VariantConfig& variant : config.variants)
+    if (variant.config && variant.config->python != config.python) reader.check_python(tree, variant.config->python);
 
   if (problems.empty()) return config;
   if (further)

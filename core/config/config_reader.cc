@@ -48,7 +48,6 @@ Config ConfigReader::read(const Node& root) {
     plugin = beside_config(plugin);
   }
   if (config.python.find('/') != std::string::npos) config.python = beside_config(config.python);
-  check_python(root, config.python);
   if (!config.data.path.empty()) config.data.path = beside_config(config.data.path);
   if (!config.data.validation.empty() && !validation_share(config.data)) config.data.validation = beside_config(config.data.validation);
   return config;

@@ -28,6 +28,8 @@ class ConfigReader {
   Config read(const Node& root);
   // Fills config.variants, each with its own complete Config. `config` is what read() returned for the same tree.
   void read_variants(const Node& root, Config& config);
+  // Of a config that is to run: results may be read where this interpreter is not.
+  void check_python(const Node& root, const std::string& python);
 
  private:
   // `prefix`: "crop." for the section `crop` within the section.
@@ -49,7 +51,6 @@ class ConfigReader {
   // Adds an entry that is not yet listed; `text` is what the file has at `node`.
   void add_devices(const Node& node, const std::string& text, const DevicesConfig& devices, ScalingConfig& scaling);
   void check_hosts(const Node& root, const HostsConfig& hosts);
-  void check_python(const Node& root, const std::string& python);
   void read_strategies(const Node* list, Config& config);
   StrategyConfig read_strategy(const Node& node);
   void read_options(const Node& node, StrategyConfig& strategy);

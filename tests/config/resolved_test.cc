@@ -74,6 +74,9 @@ TEST_F(Resolved, JsonReadBackIsEqual) {
   for (const OptionConfig& option : again.strategies[1].options)
     EXPECT_EQ(option.quoted, option.key == "word") << option.key;
   EXPECT_THROW(nlohmann::json::parse(R"({"epochs": 0})").get<Config>(), ConfigError);
+  nlohmann::json elsewhere = json;
+  elsewhere["python"] = "/of/another/machine/python3";
+  EXPECT_EQ(elsewhere.get<Config>().python, "/of/another/machine/python3");
   EXPECT_THROW(nlohmann::json::parse(R"([1])").get<Config>(), std::exception);
 }
 
