@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/median.h"
+#include "config/config_difference.h"
+#include "config/config_tree.h"
+#include "config/problem.h"
 #include "mgcompare/error.h"
 #include "reports/exchange.h"
 #include "reports/findings.h"
@@ -63,6 +68,39 @@ void fill(HostPrediction& prediction, const Comparison& comparison, std::size_t 
   prediction.speed_up = rate(row, prediction.step) / rate(alone, alone.breakdown.step);
 }
 
+// The settings that decide how long a step takes, and differ between the configs of two rows.
+std::vector<std::string> differing_settings_of(const Cell& one, const Cell& other) {
+  constexpr std::string_view kOfAStep[] = {"layers", "data", "optimizer", "numerics", "batch_norm"};
+  std::vector<std::string> keys = differing_keys(nlohmann::json(*one.first->config).dump(), nlohmann::json(*other.first->config).dump());
+  std::erase_if(keys, [&](const std::string& key) {
+    return key == "data.path" || std::find(std::begin(kOfAStep), std::end(kOfAStep), std::string_view(key).substr(0, key.find('.'))) == std::end(kOfAStep);
+  });
+  return keys;
+}
+
+std::string data_of(const Comparison& comparison) { return comparison.run == nullptr ? "" : comparison.run->info.data_fingerprint; }
+
+// Fills in the measured speed-up, or why there is none.
+void measure(HostPrediction& prediction, const Comparison& one_host, std::size_t hosts, const Comparison& measured) {
+  const auto fill_in = [&] {
+    const Cell* const known = find(measured, *prediction.row, prediction.row->trial().devices, hosts);
+    if (known == nullptr) throw Error(fmt::format("the measured run has no such row on {} hosts", hosts));
+    if (const auto keys = differing_settings_of(*prediction.row, *known); !keys.empty())
+      throw Error(fmt::format("its row in the measured run has another config (different: {})", listed(keys, 8)));
+    if (data_of(one_host) != data_of(measured)) throw Error("the measured run was trained on other data");
+    if (known->is_disqualified()) throw Error(fmt::format("its row in the measured run is marked: {}", marks_text(known->marks)));
+    if (!known->baseline || known->speed_up.count == 0) throw Error("its row in the measured run has no baseline on one device");
+    if (const Cell& alone = measured.cells[*known->baseline]; alone.is_disqualified())
+      throw Error(fmt::format("its baseline in the measured run is marked: {}", marks_text(alone.marks)));
+    prediction.measured = known->speed_up.median;
+  };
+  try {
+    fill_in();
+  } catch (const Error& reason) {
+    prediction.unmeasured = reason.what();
+  }
+}
+
 double error_of(const HostPrediction& prediction) { return prediction.speed_up / *prediction.measured - 1; }
 
 }  // namespace
@@ -80,8 +118,7 @@ std::vector<HostPrediction> predict_hosts(const Comparison& one_host, std::size_
     } catch (const Error& error) {
       prediction.problem = error.what();
     }
-    if (const Cell* const known = measured == nullptr ? nullptr : find(*measured, row, trial.devices, hosts); known != nullptr && known->speed_up.count > 0)
-      prediction.measured = known->speed_up.median;
+    if (measured != nullptr && prediction.problem.empty()) measure(prediction, one_host, hosts, *measured);
     all.push_back(std::move(prediction));
   }
   return all;
@@ -107,13 +144,15 @@ Table host_prediction_table(const std::vector<HostPrediction>& predictions, std:
 }
 
 std::vector<std::string> host_prediction_problems(const std::vector<HostPrediction>& predictions) {
-  std::map<std::string, std::vector<const HostPrediction*>> by_reason;
-  for (const HostPrediction& prediction : predictions)
-    if (!prediction.problem.empty()) by_reason[prediction.problem].push_back(&prediction);
   std::vector<std::string> sentences;
-  for (const auto& [reason, some] : by_reason) {
-    const std::string more = some.size() == 1 ? "" : fmt::format(" and {} more row{}", some.size() - 1, some.size() == 2 ? "" : "s");
-    sentences.push_back(fmt::format("No prediction for {}{}: {}.", title_of(*some.front()->row), more, reason));
+  for (const auto& [what, field] : {std::pair("prediction", &HostPrediction::problem), std::pair("measured figure", &HostPrediction::unmeasured)}) {
+    std::map<std::string, std::vector<const HostPrediction*>> by_reason;
+    for (const HostPrediction& prediction : predictions)
+      if (!(prediction.*field).empty()) by_reason[prediction.*field].push_back(&prediction);
+    for (const auto& [reason, some] : by_reason) {
+      const std::string more = some.size() == 1 ? "" : fmt::format(" and {} more row{}", some.size() - 1, some.size() == 2 ? "" : "s");
+      sentences.push_back(fmt::format("No {} for {}{}: {}.", what, title_of(*some.front()->row), more, reason));
+    }
   }
   return sentences;
 }

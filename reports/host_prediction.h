@@ -23,14 +23,15 @@ struct HostPrediction {
   double exchange = 0;                  // seconds of it between the hosts
   double speed_up = 0;                  // against one device at the same batch
   std::optional<double> measured;       // the same, of that row in another run
+  std::string unmeasured;               // why that run has no figure for it; empty: there is one, or no such run
 };
 
 // One for each strategy and batch with a row whose number of devices `hosts` divides. Those of rows that exchange nothing are left out.
-// `measured`: rows on several hosts, of the same networks; null: none are known.
+// `measured`: rows on several hosts; those of another config, of other data or marked ones are no measurement. Null: none are known.
 std::vector<HostPrediction> predict_hosts(const Comparison& one_host, std::size_t hosts, const LinkModel& link, const Comparison* measured);
 
 Table host_prediction_table(const std::vector<HostPrediction>& predictions, std::size_t hosts, const LinkModel& link);
-// Sentences on the missing predictions, one for each reason.
+// Sentences on the missing predictions and the missing measured figures, one for each reason.
 std::vector<std::string> host_prediction_problems(const std::vector<HostPrediction>& predictions);
 // The median and the largest error of predictions with a measured row; nothing without one.
 std::optional<std::string> host_prediction_errors(const std::vector<HostPrediction>& predictions);

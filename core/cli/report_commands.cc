@@ -182,9 +182,10 @@ int predict_between_hosts(const Command& command) {
   const Overview overview = overview_of(run), known = other ? overview_of(*other) : Overview();
   std::map<const Comparison*, std::vector<HostPrediction>> predictions;
   std::vector<HostPrediction> all;
+  const Comparison none;  // of a network that the measured run does not have
   for (const Comparison& part : overview.parts) {
     const auto same = std::find_if(known.parts.begin(), known.parts.end(), [&](const Comparison& each) { return each.network == part.network; });
-    predictions[&part] = predict_hosts(part, *command.host_count, link, same == known.parts.end() ? nullptr : &*same);
+    predictions[&part] = predict_hosts(part, *command.host_count, link, !other ? nullptr : same == known.parts.end() ? &none : &*same);
     all.insert(all.end(), predictions[&part].begin(), predictions[&part].end());
   }
   if (all.empty())

@@ -83,6 +83,71 @@ TEST(PredictHosts, TheErrorStandsBesideIt) {
   EXPECT_THAT(*host_prediction_errors(all), HasSubstr("Error of 1 predictions against the measured rows: median 18 %, largest 18 %."));
 }
 
+// The rows of one_host() on two devices, as they were on two hosts.
+RunMaker two_hosts() {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, with_exchange(1, 0));
+    maker.add("together", 2, seed, with_exchange(2, 15e-3));
+    maker.run.rows.back().trial.hosts = 2;
+  }
+  return maker;
+}
+
+TEST(PredictHosts, OnlyTheSameRowIsAMeasurement) {
+  const mgcompare::Run run = one_host();
+  const auto sentences = [&](const mgcompare::Run& other) {
+    const Comparison measured = compare_rows(other), comparison = compare_rows(run);
+    const std::vector<HostPrediction> all = predict_hosts(comparison, 2, kLink, &measured);
+    EXPECT_FALSE(all.at(0).measured.has_value());
+    EXPECT_FALSE(host_prediction_errors(all).has_value());
+    return host_prediction_problems(all);
+  };
+  const auto with_config = [&](const auto& change) {
+    mgcompare::Run other = two_hosts().run;
+    for (Row& row : other.rows) {
+      Config config = *row.config;
+      change(config);
+      row.config = std::make_shared<const Config>(config);
+    }
+    return sentences(other);
+  };
+  const auto differs_in = [](const std::string& keys) {
+    return testing::Contains("No measured figure for together on 2 CPU cores, batch 128: its row in the measured run has another config (different: " + keys + ").");
+  };
+  EXPECT_THAT(with_config([](Config& config) { config.data.train_samples = 77; }), differs_in("data.train_samples"));
+  EXPECT_THAT(with_config([](Config& config) { config.optimizer.learning_rate = 0.7; }), differs_in("optimizer.learning_rate"));
+  EXPECT_THAT(with_config([](Config& config) { config.deterministic = true; }), differs_in("numerics.deterministic"));
+  EXPECT_THAT(with_config([](Config& config) { config.model.layers.push_back(config.model.layers.back()); }), testing::Contains(HasSubstr("(different: layers.")));
+  mgcompare::Run other = two_hosts().run;
+  other.info.data_fingerprint = "0123";
+  EXPECT_THAT(sentences(other), testing::Contains(HasSubstr("the measured run was trained on other data")));
+  other = two_hosts().run;
+  for (Row& row : other.rows) row.trial.hosts = 1;
+  EXPECT_THAT(sentences(other), testing::Contains(HasSubstr("the measured run has no such row on 2 hosts")));
+  other = two_hosts().run;
+  for (Row& row : other.rows)
+    if (row.trial.devices == 2) row.result.seconds_stood_still = row.result.seconds_training;
+  EXPECT_THAT(sentences(other), testing::Contains(HasSubstr("its row in the measured run is marked: stood still for")));
+  Comparison none;
+  EXPECT_THAT(host_prediction_problems(predict_hosts(compare_rows(run), 2, kLink, &none)), testing::Contains(HasSubstr("has no such row on 2 hosts")));
+}
+
+// What a run of several hosts has by design is no difference.
+TEST(PredictHosts, ARowOfAnotherPlanIsAMeasurement) {
+  const mgcompare::Run run = one_host();
+  mgcompare::Run other = two_hosts().run;
+  for (Row& row : other.rows) {
+    Config config = *row.config;
+    config.hosts.names = {"a", "b"};
+    config.seeds = {1, 2, 3, 4};
+    config.data.path = "/elsewhere";
+    row.config = std::make_shared<const Config>(config);
+  }
+  const Comparison measured = compare_rows(other), comparison = compare_rows(run);
+  EXPECT_TRUE(predict_hosts(comparison, 2, kLink, &measured).at(0).measured.has_value());
+}
+
 TEST(PredictHosts, SayWhyThereIsNone) {
   mgcompare::Run run = one_host();
   for (Row& row : run.rows)
