@@ -49,11 +49,12 @@ class LayerNorm(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """All states, or the last one."""
+    """All states of the last of several layers, or its last one. cuDNN computes a step of one layer beside the next step of the layer
+    before it, if they are one module."""
 
-    def __init__(self, kind, inputs, units, return_sequences):
+    def __init__(self, kind, inputs, units, return_sequences, layers):
         super().__init__()
-        self.inner = kind(inputs, units, batch_first=True)
+        self.inner = kind(inputs, units, layers, batch_first=True)
         self.return_sequences = return_sequences
 
     def forward(self, x):
@@ -65,8 +66,9 @@ class ShardedRecurrent(nn.Module):
     """The same for FSDP, which exchanges the parameters in each pass: nn.RNNBase would put the weights of each pass into memory of its own.
     PyTorch's kernels copy them instead if they are not in one piece."""
 
-    def __init__(self, kind, inputs, units, return_sequences):
+    def __init__(self, kind, inputs, units, return_sequences, layers):
         super().__init__()
+        assert layers == 1
         self.kind, self.units, self.return_sequences = kind, units, return_sequences
         for name, tensor in kind(inputs, units).named_parameters():
             self.register_parameter(name, nn.Parameter(tensor.detach().clone()))
@@ -188,8 +190,8 @@ def _response_norm(layer):
     return nn.LocalResponseNorm(size, layer["alpha"] * size, layer["beta"], layer["offset"])
 
 
-def _make(layer, shapes, sync, alone, sharded):
-    """`alone`: whether the input may be overwritten."""
+def _make(layer, shapes, sync, alone, sharded, chain):
+    """`alone`: whether the input may be overwritten; `chain`: this and the layers that are computed with it."""
     kind = layer["type"]
     if kind == "conv":
         return _convolution(layer, shapes)
@@ -204,7 +206,7 @@ def _make(layer, shapes, sync, alone, sharded):
         return LayerNorm(shapes[0], layer["epsilon"])
     if kind in ("gru", "lstm"):
         make = ShardedRecurrent if sharded else Recurrent
-        return make(nn.GRU if kind == "gru" else nn.LSTM, shapes[0][1], layer["units"], bool(layer.get("return_sequences")))
+        return make(nn.GRU if kind == "gru" else nn.LSTM, shapes[0][1], layer["units"], bool(chain[-1].get("return_sequences")), len(chain))
     if kind == "embedding":
         return nn.Embedding(*layer["parameters"]["weights"]["shape"])
     if kind == "one_hot":
@@ -222,7 +224,19 @@ def _make(layer, shapes, sync, alone, sharded):
 
 # Names of PyTorch for those of the protocol.
 PLAIN = {"weights": "weight", "bias": "bias"}
-GATES = {"weights": "weight_ih_l0", "recurrent": "weight_hh_l0", "bias": "bias_ih_l0", "recurrent_bias": "bias_hh_l0"}
+GATES = {"weights": "weight_ih_l{}", "recurrent": "weight_hh_l{}", "bias": "bias_ih_l{}", "recurrent_bias": "bias_hh_l{}"}
+
+
+def _chains(layers, inputs):
+    """Of each layer, the index of the first one of those with which it is computed: consecutive recurrent layers of one type and width."""
+    readers = [number for each in inputs for number in each]
+    first = list(range(len(layers)))
+    for index in range(1, len(layers)):
+        layer, before = layers[index], layers[index - 1]
+        if (layer["type"] in ("gru", "lstm") and layer["type"] == before["type"] and layer["units"] == before["units"]
+                and before.get("return_sequences") and inputs[index] == [index - 1] and readers.count(index - 1) == 1):
+            first[index] = first[index - 1]
+    return first
 
 
 class Network(nn.Module):
@@ -233,20 +247,25 @@ class Network(nn.Module):
         layers = trial.layers
         self.inputs = [list(layer["inputs"]) for layer in layers]
         readers = [number for inputs in self.inputs for number in inputs]
+        self.first = list(range(len(layers))) if sharded else _chains(layers, self.inputs)
         modules = []
-        for layer, inputs in zip(layers, self.inputs):
+        for index, (layer, inputs) in enumerate(zip(layers, self.inputs)):
+            if self.first[index] != index:
+                modules.append(nn.Identity())
+                continue
             shapes = [trial.network["sample_shape"] if k < 0 else layers[k]["output_shape"] for k in inputs]
             # The backward pass of these layers does not need their outputs.
             alone = inputs[0] >= 0 and readers.count(inputs[0]) == 1 and layers[inputs[0]]["type"] in ("conv", "dense", "batch_norm", "add")
-            modules.append(_make(layer, shapes, sync, alone, sharded))
+            modules.append(_make(layer, shapes, sync, alone, sharded, layers[index:index + self.first.count(index)]))
         self.layers = nn.ModuleList(modules)
         self.places = trial.parts()
         self._load(trial)
 
     def parameter(self, index, name):
-        module = self.layers[index]
+        module = self.layers[self.first[index]]
         module = getattr(module, "inner", module)
-        return getattr(module, (GATES if isinstance(module, (nn.RNNBase, ShardedRecurrent)) else PLAIN)[name])
+        recurrent = isinstance(module, (nn.RNNBase, ShardedRecurrent))
+        return getattr(module, GATES[name].format(index - self.first[index]) if recurrent else PLAIN[name])
 
     def tensors(self):
         return [self.parameter(index, name) for _, _, _, index, name in self.places]

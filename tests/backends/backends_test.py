@@ -187,6 +187,10 @@ class PyTorchTest(Case):
     def test_gru_on_several_devices(self):
         self.compare("gru")
 
+    def test_stacked_grus_equal_single_ones(self):
+        one = self.compare("stacked")
+        self.assertLess(distance(one, self.train(PYTORCH, networks.stacked(apart=True), {"layout": "channels_first"})), 1e-5)
+
     def test_embedding_and_lstm_on_several_devices(self):
         self.compare("language")
 

@@ -133,6 +133,18 @@ def gru():
     return net
 
 
+def stacked(apart=False):
+    """Layers that are computed together; with `apart`, each by itself."""
+    net = Builder([7, 5], 4)
+    for _ in range(2):
+        net.add("gru", units=6, return_sequences=True)
+        if apart:
+            net.add("dropout", rate=0.0)
+    net.add("gru", units=6)
+    net.add("dense", units=4)
+    return net
+
+
 def language():
     net = Builder([6], 11, targets=6, tokens=11)
     net.add("embedding", units=8)
@@ -192,5 +204,5 @@ def dropped():
     return net
 
 
-ALL = {"mlp": mlp, "lenet": lambda: lenet((4, 6), 20), "gru": gru, "language": language, "one_hot": one_hot, "residual": residual,
+ALL = {"mlp": mlp, "lenet": lambda: lenet((4, 6), 20), "gru": gru, "stacked": stacked, "language": language, "one_hot": one_hot, "residual": residual,
        "responses": responses}
