@@ -79,6 +79,27 @@ TEST_F(Analysis, ComparesAsJson) {
   EXPECT_TRUE(json["rows"][0].contains("verdict"));
 }
 
+TEST_F(Analysis, ComparingNamesTheSettingsThatDiffer) {
+  const std::string other = "other";
+  fs::copy(run_, place_.folder() / other, fs::copy_options::recursive);
+  Database((place_.folder() / other / "results.sqlite").string(), Database::Mode::write)
+      .script("UPDATE run SET value = json_set(value, '$.optimizer.learning_rate', 0.25, '$.name', 'other', '$.epochs', 7) WHERE key = 'config_json';"
+              "UPDATE run SET value = 'another' WHERE key = 'config_hash'");
+  const Ended ended = place_.run({"compare", run_, other});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("The configs differ in epochs and optimizer.learning_rate\n"), std::string::npos) << ended.err;
+}
+
+TEST_F(Analysis, ComparingSaysThatRowsAreDamaged) {
+  const std::string copy = "copy";
+  fs::copy(run_, place_.folder() / copy, fs::copy_options::recursive);
+  EXPECT_NE(place_.run({"compare", run_, copy}).err.find("Both are the same run, so nothing differs"), std::string::npos);
+  Database((place_.folder() / copy / "results.sqlite").string(), Database::Mode::write).script("UPDATE trial SET weights_hash = '00' WHERE number = 1");
+  const Ended ended = place_.run({"compare", run_, copy});
+  EXPECT_NE(ended.err.find("The second run lacks 1 trial whose row is damaged"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("nothing differs"), std::string::npos) << ended.err;
+}
+
 TEST_F(Analysis, PredictsOrSaysWhyNot) {
   const Ended ended = place_.run({"predict", run_, "--devices", "8", "--link", "latency=5us,bandwidth=20GB/s"});
   EXPECT_EQ(ended.code, 0) << ended.err;
