@@ -18,6 +18,12 @@ bool are_equal(const Split& split, std::size_t one, std::size_t other) {
 
 }  // namespace
 
+bool are_all_equal(const Split& split) {
+  for (std::size_t other = 1; other < split.samples; ++other)
+    if (!are_equal(split, 0, other)) return false;
+  return true;
+}
+
 std::optional<std::vector<std::uint32_t>> order_with_other(const Split& split, std::uint64_t seed, std::size_t epoch, std::size_t position) {
   std::vector<std::uint32_t> order = epoch_order(split.samples, seed, epoch);
   // First those of the other half of the epoch, which no rank learns from at the same time.

@@ -12,6 +12,9 @@
 
 namespace mgcompare {
 
+// Whether all samples have the same values and targets.
+bool are_all_equal(const Split& split);
+
 // The order of the samples in an epoch of a training with this seed, but another sample at one position: with other values or another
 // target, because data can have the same one several times. Nothing if there is none.
 std::optional<std::vector<std::uint32_t>> order_with_other(const Split& split, std::uint64_t seed, std::size_t epoch, std::size_t position);

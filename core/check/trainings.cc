@@ -153,7 +153,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
     trial.config.data.prepare = {};
     trial.config.optimizer.weight_decay = 0;
   }
-  trial.control = of.reversed;
+  trial.control = of.control == 1;
   if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;
   return trial;
 }
@@ -324,11 +324,17 @@ ObservedTraining Trainings::run(const TrainingCase& of, const std::function<std:
   if (listener_.training) listener_.training(of.optimizer, of.ranks);
   const Trial trial = trial_of(of);
   TrainingRequest request = request_of(of, trial);
+  std::vector<float> nudged;
+  if (of.control > 1) {
+    nudged = nudged_weights(*request.initial_weights, static_cast<std::uint64_t>(of.control));
+    request.initial_weights = &nudged;
+  }
   ObservedTraining training{{}, Observation(static_cast<std::size_t>(of.ranks))};
   Disturbance disturbance = disturbance_of(of);
   disturbance.keeps_weights = keeps_weights;
+  disturbance.alteration = of.alteration;
   request.make = [&](Options&, const Facts&) {
-    return keeps_weights || disturbance.blank ? observed(make(), disturbance, training.seen) : make();
+    return keeps_weights || disturbance.blank || disturbance.alteration ? observed(make(), disturbance, training.seen) : make();
   };
   training.outcome = train(request);
   return training;

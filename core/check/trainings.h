@@ -24,6 +24,10 @@ namespace mgcompare {
 // How much farther than the control, which sums in another order, weights or statistics may be from one device. Where rounding grows, it grows
 // exponentially: other orders of summation were up to 33 times as far as one control.
 inline constexpr double kDriftFactor = 100;
+// Controls that are trained where the first one does not explain a difference: one control may end near by chance.
+inline constexpr int kControls = 5;
+// Where kDriftFactor times the distance of a control is beyond this, rounding decides.
+inline constexpr double kLargestLimit = 3e-2;
 
 // Called during a verification. Each may be empty.
 struct VerifyListener {
@@ -45,7 +49,7 @@ struct TrainingCase {
   std::size_t epochs = 0;           // in lockstep: ends after so many; 0: all
   std::size_t all_epochs = 0;       // of the whole training, at any pace; 0: see extent_of()
   bool smooth = false;              // average pooling for max pooling, tanh for relu, larger epsilons: without what amplifies rounding
-  bool reversed = false;            // the samples of each batch in reverse order
+  int control = 0;                  // 1: the samples of each batch in reverse order; more: initial weights with other last bits; 0: none of this
   bool shares_norm = false;         // batch normalisation over all ranks, whatever the config says
   bool audit = false;               // see TrainingRequest
   bool settles = false;             // see Disturbance
@@ -112,18 +116,21 @@ class Trainings {
   const std::vector<float>& reference(const TrainingCase& of, std::size_t shares);
   // The same after each epoch. Valid until the next call with another case: these are many.
   const std::vector<SettledModel>& reference_epochs(const TrainingCase& of, std::size_t shares);
-  // How far each tensor of the weights may differ from reference(of, 1): by `least`, and by three times what another order of
-  // summation changes there. Rounding decides weights whose true gradient is 0, such as a bias before batch normalisation,
+  // How far each tensor of the weights may differ from reference(of, 1): by `least`, and by kDriftFactor times what the first controls change
+  // there. Throws Diverged if a control does. Rounding decides weights whose true gradient is 0, such as a bias before batch normalisation,
   // if the optimiser divides gradients by their size.
-  std::vector<TensorLimit> limits(const TrainingCase& of, double least);
+  std::vector<TensorLimit> limits(const TrainingCase& of, double least, int controls);
   // See untrained_tensor(): a tensor that these weights, at the end of the case, have not changed, but one device has.
   std::string untrained_tensor(const TrainingCase& of, const std::vector<float>& weights);
-  // reference_epochs() of the control.
-  std::vector<SettledModel> control_epochs(const TrainingCase& of);
+  // reference_epochs() of a control.
+  std::vector<SettledModel> control_epochs(const TrainingCase& of, int control);
   // Where they differ most; of all buffers of the case's network.
   StatisticsGap statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const;
-  // The largest difference of the control, one device with the samples of each batch in reverse order, from reference(of, 1).
-  double control_drift(const TrainingCase& of);
+  // The largest difference of the first controls from reference(of, 1). The first one is one device with the samples of each batch in reverse order.
+  double control_drift(const TrainingCase& of, int controls = 1);
+  // Whether one device ends with other weights if it gets another sample in the place of `of.alteration`.
+  bool reference_depends(const TrainingCase& of);
+  bool has_equal_samples() const;   // whether all are the same one
   bool normalises() const;          // whether the network has batch normalisation
   std::size_t parameters() const;
   // Of all trainings of run() since the last call.
@@ -133,7 +140,8 @@ class Trainings {
   struct ReferenceKey {
     std::string optimizer;
     std::size_t shares, epochs;
-    bool is_brief, smooth, reversed, fitted;
+    int control;
+    bool is_brief, smooth, fitted;
     auto operator<=>(const ReferenceKey&) const = default;
   };
   static ReferenceKey key_of(const TrainingCase& of, std::size_t shares);

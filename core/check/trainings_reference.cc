@@ -1,8 +1,10 @@
 // What the trainings of strategies are compared with: trainings on one device, and how far rounding moves them.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "check/other_samples.h"
 #include "check/reference.h"
 #include "check/trainings.h"
 
@@ -21,8 +23,8 @@ std::vector<SettledModel> settled_models(Observation seen) {
   return all;
 }
 
-TrainingCase control_of(TrainingCase of) {
-  of.reversed = true;
+TrainingCase control_of(TrainingCase of, int control) {
+  of.control = control;
   return of;
 }
 
@@ -50,16 +52,22 @@ const std::vector<float>& Trainings::initial(const TrainingCase& of) {
 }
 
 Trainings::ReferenceKey Trainings::key_of(const TrainingCase& of, std::size_t shares) {
-  return {of.optimizer, shares, of.epochs, of.is_brief, of.smooth, of.reversed, of.fitted};
+  return {of.optimizer, shares, of.epochs, of.control, of.is_brief, of.smooth, of.fitted};
 }
 
 TrainingCase Trainings::alone(const TrainingCase& of) {
-  return {.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth, .reversed = of.reversed, .fitted = of.fitted};
+  return {.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth, .control = of.control, .fitted = of.fitted};
 }
 
 const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size_t shares) {
   std::vector<float>& weights = references_[key_of(of, shares)];
-  if (weights.empty()) weights = run(alone(of), [shares] { return make_reference(shares); }).outcome.weights[0];
+  if (!weights.empty()) return weights;
+  weights = run(alone(of), [shares] { return make_reference(shares); }).outcome.weights[0];
+  if (of.control <= 1) return weights;
+  // What its first weights were nudged by is no rounding of the training.
+  const std::vector<float>& begin = initial(of);
+  const std::vector<float> nudged = nudged_weights(begin, static_cast<std::uint64_t>(of.control));
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= nudged[i] - begin[i];
   return weights;
 }
 
@@ -71,13 +79,34 @@ const std::vector<SettledModel>& Trainings::reference_epochs(const TrainingCase&
   return reference_epochs_.emplace(key, settled_models(std::move(training.seen))).second;
 }
 
-std::vector<SettledModel> Trainings::control_epochs(const TrainingCase& of) {
-  return settled_models(run(alone(control_of(of)), [] { return make_reference(1); }, true).seen);
+std::vector<SettledModel> Trainings::control_epochs(const TrainingCase& of, int control) {
+  return settled_models(run(alone(control_of(of, control)), [] { return make_reference(1); }, true).seen);
 }
 
-std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least) {
-  return limits_of(spec_of(of), reference(of, 1), reference(control_of(of), 1), kDriftFactor, least);
+std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least, int controls) {
+  std::vector<TensorLimit> limits;
+  for (int control = 1; control <= controls; ++control) {
+    const std::vector<TensorLimit> own = limits_of(spec_of(of), reference(of, 1), reference(control_of(of, control), 1), kDriftFactor, least);
+    if (limits.empty()) limits = own;
+    for (std::size_t i = 0; i < own.size(); ++i) limits[i].limit = std::max(limits[i].limit, own[i].limit);
+  }
+  return limits;
 }
+
+bool Trainings::reference_depends(const TrainingCase& of) {
+  const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
+  const Alteration& wanted = *of.alteration;
+  const std::size_t size = std::min(extent.batch, scope_.samples - wanted.step % extent.steps_per_epoch * extent.batch);
+  const Range part = share(size, static_cast<std::size_t>(wanted.rank), static_cast<std::size_t>(of.ranks));
+  const auto own = static_cast<std::size_t>(wanted.place * static_cast<double>(part.size()));
+  const double position = static_cast<double>(part.begin + std::min(own, part.size() == 0 ? 0 : part.size() - 1));
+  TrainingCase one = alone(of);
+  // In the middle of the sample, because it becomes a number again.
+  one.alteration = Alteration{0, wanted.epoch, wanted.step % extent.steps_per_epoch, (position + 0.5) / static_cast<double>(size)};
+  return run(one, [] { return make_reference(1); }).outcome.weights[0] != reference(of, 1);
+}
+
+bool Trainings::has_equal_samples() const { return are_all_equal(dataset_.train); }
 
 std::string Trainings::untrained_tensor(const TrainingCase& of, const std::vector<float>& weights) {
   return mgcompare::untrained_tensor(spec_of(of), initial(of), reference(of, 1), weights);
@@ -87,8 +116,11 @@ StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vecto
   return mgcompare::statistics_gap(spec_of(of), expected, buffers);
 }
 
-double Trainings::control_drift(const TrainingCase& of) {
-  return largest_difference(reference(of, 1), reference(control_of(of), 1));
+double Trainings::control_drift(const TrainingCase& of, int controls) {
+  double largest = 0;
+  for (int control = 1; control <= controls; ++control)
+    largest = std::max(largest, largest_difference(reference(of, 1), reference(control_of(of, control), 1)));
+  return largest;
 }
 
 }  // namespace mgcompare

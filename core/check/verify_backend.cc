@@ -44,8 +44,6 @@ constexpr std::size_t kFullSteps = 2, kLastStep = 3, kOwnEpochs = 2;
 // Of the training with the config's schedule: epochs of two full steps and a short one.
 constexpr std::size_t kSamplesOfSchedule = 2 * kSmallBatch + kSmallBatch - 1, kMostEpochs = 60, kMostEpochsQuick = 16;
 constexpr std::size_t kLargestBatch = 512, kLargestBatchQuick = 128, kMostBatches = 3;
-// Where kDriftFactor times the distance of a control is beyond this, rounding decides.
-constexpr double kLargestLimit = 3e-2;
 constexpr double kStatisticsLimit = 1e-2;  // weights within their limit change them by less
 // Relative to the loss, and absolute near zero. A loss that is summed in another order differs by 1e-6, and weights within their limit change it more.
 constexpr double kLossLimit = 1e-2, kFirstLossLimit = 1e-4, kLeastLoss = 0.1;

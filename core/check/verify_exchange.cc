@@ -99,6 +99,8 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
     of.epochs = 0;
     altered = run(of);
   }
+  if (!depends(altered) && !trainings_.reference_depends(of))
+    return report(Verdict::printed, of, kDepends, fmt::format("not checked with {}: one device does not depend on its sample there either", place));
   const std::string which = of.alteration->place == 0 ? "the first sample" : of.alteration->place == 1 ? "the last sample" : "a sample";
   judge(depends(altered), of, kDepends, fmt::format("{} of {} {} it", which, place, depends(altered) ? "changes" : "does not change"));
   if (plain.bytes_per_step > 0) return;

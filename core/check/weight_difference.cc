@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "mgcompare/random.h"
 
 namespace mgcompare {
 namespace {
+
+constexpr float kNudge = std::numeric_limits<float>::epsilon();
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b, Range range) {
   double largest = 0;
@@ -76,6 +81,12 @@ Departure largest_departure(const std::vector<std::vector<float>>& expected, con
         largest = {tensor.name, difference, tensor.limit};
     }
   return largest;
+}
+
+std::vector<float> nudged_weights(std::vector<float> weights, std::uint64_t seed) {
+  const Random random(seed, weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] *= random.below(i, 2) == 0 ? 1 - kNudge : 1 + kNudge;
+  return weights;
 }
 
 std::string untrained_tensor(const NetworkSpec& spec, const std::vector<float>& initial, const std::vector<float>& reference,

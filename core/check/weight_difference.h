@@ -45,7 +45,7 @@ struct Departure {
 Departure largest_departure(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights,
                             const std::vector<TensorLimit>& limits);
 
-// These weights with other last bits, as rounding leaves them after some steps.
+// These weights with other last bits, as rounding leaves them after a step.
 std::vector<float> nudged_weights(std::vector<float> weights, std::uint64_t seed);
 
 // The first tensor of which all elements are as they were at the beginning, although the reference has changed it by at least a tenth of
