@@ -10,6 +10,7 @@
 #include "check/weight_difference.h"
 #include "data/order.h"
 #include "measure/processor_time.h"
+#include "measure/step_clock.h"
 #include "mgcompare/random.h"
 #include "runtime/rank_group.h"
 #include "runtime/rank_replica.h"
@@ -132,7 +133,11 @@ class ObservedStrategy : public Strategy {
 
   Vec settled(Replica& replica, Group& group) {
     const std::vector<float> before = on_host(replica.device(), replica.buffers());
-    const Vec weights = inner_->settle(shown(replica), group);
+    // Also between two steps, so that a crash there is told as one in settle().
+    const Vec weights = [&] {
+      const StepClock::PhaseScope in(Phase::strategy, "settle");
+      return inner_->settle(shown(replica), group);
+    }();
     mine_->keeps_buffers = mine_->keeps_buffers && on_host(replica.device(), replica.buffers()) == before;
     return weights;
   }

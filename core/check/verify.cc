@@ -308,13 +308,14 @@ ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectatio
     if (expected.epochs != nullptr) check_epochs(of, expected, training);
   } else if (finding.verdict == Verdict::skipped) {
     listener_.found(finding);
-  } else {
-    find_disturbance(of, expected);
+  } else if (std::optional<ObservedTraining> settled = find_disturbance(of, expected)) {
+    // Its exchange is compared with that of the plain one. State that a checkpoint lacks would change it, too, and has been found.
+    training = std::move(*settled);
   }
   return training;
 }
 
-void Verification::find_disturbance(const TrainingCase& disturbed, const Expectation& expected) {
+std::optional<ObservedTraining> Verification::find_disturbance(const TrainingCase& disturbed, const Expectation& expected) {
   std::vector<std::pair<const char*, bool TrainingCase::*>> all = {
       {kSettles, &TrainingCase::settles}, {kSaves, &TrainingCase::saves}, {kResumes, &TrainingCase::resumes}};
   if (disturbed.warms_up) all.emplace_back(kWarmsUp, &TrainingCase::warms_up);
@@ -323,15 +324,19 @@ void Verification::find_disturbance(const TrainingCase& disturbed, const Expecta
   if (!compare(plain, expected.check, expected, run(plain).outcome)) {
     for (const auto& [check, disturbance] : all)
       report(Verdict::skipped, plain, check, "cannot be judged, because the training by itself is not as expected");
-    return;
+    return {};
   }
   bool is_found = false;
+  std::optional<ObservedTraining> settled;
   for (const auto& [check, disturbance] : all) {
     TrainingCase one = plain;
     one.*disturbance = true;
-    is_found = !compare(one, check, expected, run(one).outcome) || is_found;
+    ObservedTraining training = run(one);
+    is_found = !compare(one, check, expected, training.outcome) || is_found;
+    if (disturbance == &TrainingCase::settles) settled = std::move(training);
   }
   if (!is_found) report(Verdict::failed, disturbed, kResumes, "not together with what else should change nothing");
+  return settled;
 }
 
 // Not judged: a strategy may keep its model on some ranks only.

@@ -92,7 +92,8 @@ class Verification {
   bool rounding_decides(const TrainingCase& of);
   // With one device; with local batch normalisation and sums in rank order, with one rank that accumulates the shares.
   void compare_with_reference(TrainingCase of, const Traits& traits, const std::string& what);
-  void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
+  // Returns the training that was settled more often; none where nothing can be judged.
+  std::optional<ObservedTraining> find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
   void check_shared_norm(TrainingCase of);
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);
   void report_copies(const TrainingCase& of, const Observation& seen);
