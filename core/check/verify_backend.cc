@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <utility>
@@ -215,7 +214,9 @@ class Check {
     return trial;
   }
 
-  Course reference(Trial trial, const Dataset& dataset, const Numerics& numerics) const {
+  // `control`: as in TrainingCase.
+  Course reference(Trial trial, const Dataset& dataset, const Numerics& numerics, int control) const {
+    trial.control = control == 1;
     trial.devices = 1;
     trial.plugin_file.clear();
     trial.strategy.options.clear();
@@ -224,6 +225,9 @@ class Check {
     request.dataset = &dataset;
     request.platform = &of_.platform;
     request.numerics = numerics;
+    std::vector<float> begin = initial_weights(make_spec(trial.config.model, dataset.spec, trial.config.optimizer.decay_biases), trial.seed);
+    if (control > 1) begin = nudged_weights(std::move(begin), static_cast<std::uint64_t>(control));
+    request.initial_weights = &begin;
     Observation seen(1);
     request.make = [&](Options&, const Facts&) { return observed(make_reference(1), {.keeps_weights = true}, seen); };
     request.stop = of_.stop;
@@ -234,9 +238,9 @@ class Check {
     return course;
   }
 
-  std::optional<Course> reference_unless_diverged(const Trial& trial, const Dataset& dataset, const Numerics& numerics) const {
+  std::optional<Course> reference_unless_diverged(const Trial& trial, const Dataset& dataset, const Numerics& numerics, int control = 0) const {
     try {
-      return reference(trial, dataset, numerics);
+      return reference(trial, dataset, numerics, control);
     } catch (const Diverged&) {
       return {};
     }
@@ -369,21 +373,17 @@ class Check {
     return true;
   }
 
-  // How far the weights may be from one device after each epoch, up to the last that can be judged. The control is trained only where the
-  // smallest limit does not suffice.
-  std::vector<double> limits_of(const std::vector<double>& differences, const Course& expected, Trial trial, const Dataset& dataset,
+  // How far the weights may be from one device after each epoch that can be judged. Controls are trained only where smaller limits do not suffice.
+  std::vector<double> limits_of(const std::vector<double>& differences, const Course& expected, const Trial& trial, const Dataset& dataset,
                                 const Numerics& numerics) const {
     std::vector<double> limits(differences.size(), kBackendLimit);
-    if (std::all_of(differences.begin(), differences.end(), [](double difference) { return difference <= kBackendLimit; })) return limits;
-    trial.control = true;
-    const std::optional<Course> control = reference_unless_diverged(trial, dataset, numerics);
-    if (!control) return {};
-    for (std::size_t epoch = 0; epoch < limits.size(); ++epoch) {
-      const double drift = kDriftFactor * largest_difference(expected.models.at(epoch).weights, control->models.at(epoch).weights);
-      limits[epoch] = std::max(kBackendLimit, drift);
-      if (limits[epoch] <= kLargestLimit) continue;
-      limits.resize(epoch);
-      break;
+    const auto suffice = [&] { return std::equal(limits.begin(), limits.end(), differences.begin(), std::greater_equal<>()); };
+    for (int number = 1; number <= kControls && !suffice(); ++number) {
+      const std::optional<Course> control = reference_unless_diverged(trial, dataset, numerics, number);
+      if (!control) return {};
+      for (std::size_t epoch = 0; epoch < limits.size(); ++epoch)
+        limits[epoch] = std::max(limits[epoch], kDriftFactor * largest_difference(expected.models.at(epoch).weights, control->models.at(epoch).weights));
+      limits.erase(std::find_if(limits.begin(), limits.end(), [](double limit) { return limit > kLargestLimit; }), limits.end());
     }
     return limits;
   }

@@ -312,6 +312,9 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
   EXPECT_EQ(chaotic.code, 0) << chaotic.out << chaotic.err;
   EXPECT_THAT(chaotic.out, HasSubstr("through the schedule of the config")) << "with another rate, because not all epochs could be judged";
   EXPECT_THAT(right.out, Not(HasSubstr("through the schedule of the config")));
+  // Rounding grows there, and one control alone may be near one device.
+  const Ended unscaled = place_.run({"verify", "--quick", "--seed", "3", "--only", "strategy=plain", "--set", "data.scale=1", config("[serial, plain]")}, variables());
+  EXPECT_EQ(unscaled.code, 0) << unscaled.out << unscaled.err;
   // It knows no weight decay, and a small one hardly moves the weights within so few steps.
   const Ended undecayed = place_.run({"verify", "--quick", "--seed", "1", "--only", "as=undecayed", "--set", "optimizer.weight_decay=0.0001",
                                       config("[serial, {plain: {as: undecayed}}]")}, variables());
