@@ -1,6 +1,7 @@
 #include "reports/copies.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mgcompare {
 
@@ -23,8 +24,14 @@ std::optional<Copies> copies_of(const std::vector<Cell>& cells, const Figure& fi
 }
 
 std::optional<Copies> copies_beside(const std::vector<Cell>& cells, const Figure& figure, const Cell& one, const Cell& other) {
-  return copies_of(cells, figure, kDecisiveRepeats,
-                   [&](const Cell& copy) { return copy.baseline == one.own_baseline || copy.baseline == other.own_baseline; });
+  const auto is_beside = [&](const Cell& copy) { return copy.baseline == one.own_baseline || copy.baseline == other.own_baseline; };
+  const auto agrees = [&](const Cell& copy) {
+    const Spread factor = figure.factor(copy, cells[*copy.baseline]);
+    return includes_one(factor) || std::abs(factor.median - 1) <= kNoiseFloor;
+  };
+  // A machine that repeats one copy does not change another in every repeat: what is far then is that strategy's own work.
+  const auto agreeing = copies_of(cells, figure, kDecisiveRepeats, [&](const Cell& copy) { return is_beside(copy) && agrees(copy); });
+  return agreeing ? agreeing : copies_of(cells, figure, kDecisiveRepeats, is_beside);
 }
 
 }  // namespace mgcompare

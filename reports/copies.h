@@ -28,7 +28,8 @@ struct Copies {
 // Those among the copies whose factor has at least so many repeats; none if there are none.
 std::optional<Copies> copies_of(const std::vector<Cell>& cells, const Figure& figure, std::size_t least_repeats = 1,
                                 const std::function<bool(const Cell&)>& is_wanted = {});
-// Those that can cast doubt on the order of two rows: of the baseline of either, with repeats enough to decide.
+// Those that can cast doubt on the order of two rows: of the baseline of either, with repeats enough to decide. If the interval of one of
+// them includes 1, or its median is within the noise of 1, then only such ones.
 std::optional<Copies> copies_beside(const std::vector<Cell>& cells, const Figure& figure, const Cell& one, const Cell& other);
 
 }  // namespace mgcompare

@@ -68,12 +68,19 @@ void fill(HostPrediction& prediction, const Comparison& comparison, std::size_t 
   prediction.speed_up = rate(row, prediction.step) / rate(alone, alone.breakdown.step);
 }
 
+bool has_validation_file(const Cell& cell) {
+  const DataConfig& data = cell.first->config->data;
+  return !data.validation.empty() && !validation_share(data);
+}
+
 // The settings that decide how long a step takes, and differ between the configs of two rows.
 std::vector<std::string> differing_settings_of(const Cell& one, const Cell& other) {
   constexpr std::string_view kOfAStep[] = {"layers", "data", "optimizer", "numerics", "batch_norm"};
+  // Files may be elsewhere; their contents are compared by their fingerprint.
   std::vector<std::string> keys = differing_keys(nlohmann::json(*one.first->config).dump(), nlohmann::json(*other.first->config).dump());
   std::erase_if(keys, [&](const std::string& key) {
-    return key == "data.path" || std::find(std::begin(kOfAStep), std::end(kOfAStep), std::string_view(key).substr(0, key.find('.'))) == std::end(kOfAStep);
+    if (key == "data.path" || (key == "data.validation" && has_validation_file(one) && has_validation_file(other))) return true;
+    return std::find(std::begin(kOfAStep), std::end(kOfAStep), std::string_view(key).substr(0, key.find('.'))) == std::end(kOfAStep);
   });
   return keys;
 }

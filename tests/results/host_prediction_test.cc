@@ -135,15 +135,21 @@ TEST(PredictHosts, OnlyTheSameRowIsAMeasurement) {
 
 // What a run of several hosts has by design is no difference.
 TEST(PredictHosts, ARowOfAnotherPlanIsAMeasurement) {
-  const mgcompare::Run run = one_host();
-  mgcompare::Run other = two_hosts().run;
-  for (Row& row : other.rows) {
-    Config config = *row.config;
+  mgcompare::Run run = one_host(), other = two_hosts().run;
+  const auto change = [](mgcompare::Run& changed, const auto& edit) {
+    for (Row& row : changed.rows) {
+      Config config = *row.config;
+      edit(config);
+      row.config = std::make_shared<const Config>(config);
+    }
+  };
+  change(run, [](Config& config) { config.data.validation = "/here/validation.csv"; });
+  change(other, [](Config& config) {
     config.hosts.names = {"a", "b"};
     config.seeds = {1, 2, 3, 4};
     config.data.path = "/elsewhere";
-    row.config = std::make_shared<const Config>(config);
-  }
+    config.data.validation = "/elsewhere/validation.csv";
+  });
   const Comparison measured = compare_rows(other), comparison = compare_rows(run);
   EXPECT_TRUE(predict_hosts(comparison, 2, kLink, &measured).at(0).measured.has_value());
 }

@@ -145,6 +145,16 @@ TEST(AACheck, ThatIsNearerIsADoubtOrNone) {
   EXPECT_EQ(answer(compare_rows(run)).verdict, "Several devices are faster");
 }
 
+TEST(AACheck, DoesNotTakeASlowStrategyForASlowMachine) {
+  RunMaker maker;
+  maker.run = copied(1.6, 1.01);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) maker.add("slow", 1, seed, make_result(400, 20, 0.98)).result.bytes_per_step = 0;
+  EXPECT_EQ(answer(compare_rows(maker.run)).verdict, "Several devices are faster");
+  // Without a copy that agrees, it may be the machine.
+  std::erase_if(maker.run.rows, [](const Row& row) { return row.trial.strategy.name == "together" && row.trial.devices == 1; });
+  EXPECT_EQ(answer(compare_rows(maker.run)).verdict, "A gain is seen, but not confirmed");
+}
+
 TEST(AACheck, IsOfTheSameBaseline) {
   RunMaker maker;
   maker.run = copied(1.6, 1.01);
