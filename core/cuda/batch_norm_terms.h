@@ -143,16 +143,17 @@ template <Activation A, class Before, class T> struct SlopeTerm {
   const float* given;               // sums of the slopes and of slope * result (input_sums.h), or null
   unsigned channels;
 
-  // From those that are given: the result is (value - mean) * scale + beta. Where beta is much larger than gamma, or gamma is near zero,
-  // their rounding errors would be divided by little.
+  // Stores the sums and returns true, if they follow from those that are given: the result is (value - mean) * scale + beta. Beta times the
+  // first sum is subtracted from the second one, whose rounding error is then divided by the scale. So while beta is at most gamma, that
+  // of gamma's gradient is at most about one of beta's gradient in the type of the products.
   template <int V> __device__ bool known(unsigned channel, float (&sums)[2 * V]) const {
-    constexpr float kLeastGamma = 0.05f, kMostShift = 8;
+    constexpr float kLeastGamma = 0.05f;
     if (A != Activation::none || given == nullptr) return false;
     const auto at = scales.template at<V>(channel);
 #pragma unroll
     for (int k = 0; k < V; ++k) {
       const float gamma = fabsf(scales.gamma[channel + k]);
-      if (!(gamma >= kLeastGamma && fabsf(at.beta[k]) <= kMostShift * gamma && at.scale[k] != 0)) return false;
+      if (!(gamma >= kLeastGamma && fabsf(at.beta[k]) <= gamma && at.scale[k] != 0)) return false;
       sums[k] = given[channel + k];
       sums[V + k] = (given[channels + channel + k] - at.beta[k] * sums[k]) / at.scale[k];
     }

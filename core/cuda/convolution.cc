@@ -45,7 +45,7 @@ class Convolution : public Layer {
 
   void reserve(std::size_t samples) override {
     bias_->reserve(samples * output_.pixels());
-    if (sums_input()) input_sums_ = device_array<float>(device_, 2 * filters().rows);
+    if (computes_input_sums()) input_sums_ = device_array<float>(device_, 2 * filters().rows);
     if (planar_ && !few_channels_) planes_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
     if (!pooled()) return;
     full_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
@@ -120,7 +120,7 @@ class Convolution : public Layer {
     void* const filter_gradient = in_order ? static_cast<void*>(weight_gradient) : filter_gradient_.data();
     const cudaStream_t beside = passes_.run(ConvolutionPass::filter_gradient, work.samples, {input_.tensor->value, filter_gradient, gradient});
     if (!in_order) transpose(beside, filters().transposed(), filter_gradient, element_, weight_gradient, Element::fp32);
-    if (sums_input()) {
+    if (computes_input_sums()) {
       input_sums(beside, filters(), element_, work.weights + spec_.weights.begin, weight_gradient, bias_gradient, input_sums_.data());
       input_.tensor->sums = input_sums_.data();
     }
@@ -130,8 +130,9 @@ class Convolution : public Layer {
 
  private:
   bool pooled() const { return windows_.rows > 0; }
-  // Not in fp32, where the sums would have rounding errors of products that are as long as the batch has pixels.
-  bool sums_input() const {
+  // Not in fp32, where a filter's gradient adds hundreds of thousands of elements in one order, while sums over columns have the error of a
+  // tree.
+  bool computes_input_sums() const {
     const auto& padding = spec_.config.padding;
     return input_.tensor->wants_sums && precision_ != Precision::fp32 && spec_.bias.size() > 0 && padding[0] == 0 && padding[1] == 0;
   }

@@ -64,7 +64,7 @@ ConvolutionTensors ConvolutionPasses::before(const Kind& kind, const Step& step,
   ConvolutionTensors changed = tensors;
   if (!kind.finishes) {
     changed.bias = nullptr;
-  } else if (reinterpret_cast<std::uintptr_t>(tensors.bias) % kAlignment != 0) {
+  } else if (reinterpret_cast<std::uintptr_t>(tensors.bias) % kTensorAlignment != 0) {
     convert(stream, spec_.bias.size(), tensors.bias, Element::fp32, aligned_bias_.data(), Element::fp32);
     changed.bias = aligned_bias_.data();
   }
@@ -142,7 +142,7 @@ ConvolutionPasses::Algorithm ConvolutionPasses::measure(const Step& step, const 
   device_.join_branch();  // whose work would disturb the measurement
   const Queue queue = compute_queue();
   const std::vector<Candidates> all = candidates_of(problem_of(step));
-  std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + " 4";  // the version of how this is measured
+  std::string key = "cudnn-" + std::to_string(cudnnGetVersion()) + " 5";  // the version of how this is measured
   std::vector<std::pair<const Candidates*, std::size_t>> sources;
   for (const Candidates& candidates : all) {
     key += " " + candidates.text;

@@ -34,8 +34,8 @@ struct ConvolutionProblem {
   std::string text() const;
 };
 
-// Pointers to the tensors, all aligned to kAlignment bytes. The pass writes one of them.
-inline constexpr std::size_t kAlignment = 16;
+// Pointers to the tensors, all aligned to kTensorAlignment bytes. The pass writes one of them.
+inline constexpr std::size_t kTensorAlignment = 16;
 struct ConvolutionTensors {
   void *image = nullptr, *filter = nullptr, *result = nullptr;
   const float* bias = nullptr;      // where the problem has one
