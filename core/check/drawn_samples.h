@@ -1,6 +1,6 @@
 #pragma once
 
-// Which samples of the data a verification trains on: from all of it, because data may be sorted by class, and a fault may need large numbers of samples.
+// Which samples of the data a verification trains on: from all of it, because data may be sorted by class, and a fault may need samples far from its beginning.
 
 #include <cstddef>
 #include <cstdint>

@@ -116,7 +116,7 @@ std::vector<CommandText> program_texts() {
        {"mgcompare plugins", "mgcompare plugins --python frameworks/bin/python3"}},
       {{"plugins", "check"},
        "Open a strategy's .so file or a backend's folder, and say why it is refused.",
-       {{"FILE", "", "A shared library or a backend.json", file}, {"--python", "PATH", kInterpreter, file}},
+       {{"FILE", "", "A shared library, or a backend's folder or file", file}, {"--python", "PATH", kInterpreter, file}},
        {"mgcompare plugins check build/strategy_mine.so", "mgcompare plugins check mine/backend.json"}},
       {{"plugins", "new"},
        "Write source and build of a new strategy into a new directory.",

@@ -66,9 +66,8 @@ class ShardedRecurrent(nn.Module):
     """The same for FSDP, which exchanges the parameters in each pass: nn.RNNBase would put the weights of each pass into memory of its own.
     PyTorch's kernels copy them instead if they are not in one piece."""
 
-    def __init__(self, kind, inputs, units, return_sequences, layers):
+    def __init__(self, kind, inputs, units, return_sequences):
         super().__init__()
-        assert layers == 1
         self.kind, self.units, self.return_sequences = kind, units, return_sequences
         for name, tensor in kind(inputs, units).named_parameters():
             self.register_parameter(name, nn.Parameter(tensor.detach().clone()))
@@ -205,8 +204,8 @@ def _make(layer, shapes, sync, alone, sharded, chain):
     if kind == "layer_norm":
         return LayerNorm(shapes[0], layer["epsilon"])
     if kind in ("gru", "lstm"):
-        make = ShardedRecurrent if sharded else Recurrent
-        return make(nn.GRU if kind == "gru" else nn.LSTM, shapes[0][1], layer["units"], bool(chain[-1].get("return_sequences")), len(chain))
+        settings = nn.GRU if kind == "gru" else nn.LSTM, shapes[0][1], layer["units"], bool(chain[-1].get("return_sequences"))
+        return ShardedRecurrent(*settings) if sharded else Recurrent(*settings, len(chain))
     if kind == "embedding":
         return nn.Embedding(*layer["parameters"]["weights"]["shape"])
     if kind == "one_hot":
