@@ -115,7 +115,7 @@ std::vector<CommandText> program_texts() {
       {{"plugins"}, "List strategies with their options, and refused files.", {{"--python", "PATH", kInterpreter, file}},
        {"mgcompare plugins", "mgcompare plugins --python frameworks/bin/python3"}},
       {{"plugins", "check"},
-       "Open a strategy's .so file or a backend's folder, and say why it is refused.",
+       "Open a strategy's .so or a backend, and say why it is refused.",
        {{"FILE", "", "A shared library, or a backend's folder or file", file}, {"--python", "PATH", kInterpreter, file}},
        {"mgcompare plugins check build/strategy_mine.so", "mgcompare plugins check mine/backend.json"}},
       {{"plugins", "new"},

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kSteps = 3;
 constexpr std::size_t kFineness = 16;       // the found batch is at most this part smaller than the largest
 constexpr std::size_t kMostAttempts = 12;
+constexpr double kReserve = 0.05;           // of a limit on memory: what a whole training needs more differs from one to the next
 constexpr double kMostSeconds = 60;
 
 std::size_t devices_of_batch(const Trial& trial) { return trial.scaling == ScalingMode::weak ? trial.devices : 1; }
@@ -69,6 +70,7 @@ TrialStatus attempt_in_worker(Supervisor& supervisor, const Trial& trial, const 
   Trial brief = trial;
   brief.config.measure.level = MeasureLevel::quick;
   brief.config.measure.record = false;
+  brief.config.measure.memory_limit *= 1 - kReserve;  // without a limit, a fifth of the free memory is a reserve anyway
   brief.config.checkpoint_epochs = 0;
   brief.config.isolation = Isolation::trial;  // memory that a worker has kept from another trial counts as none
   const TrialStatus status = supervisor.run(brief, files, [](const Progress&) {}).status;

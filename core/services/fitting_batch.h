@@ -1,7 +1,8 @@
 #pragma once
 
 // The largest batch with which a trial fits into memory, found by training with smaller ones: some steps, the last batch of an epoch,
-// which may have another size, and a pass of the evaluation. Fragments of memory that a longer training leaves are not seen.
+// which may have another size, and a pass of the evaluation. For fragments of memory that a longer training leaves, a twentieth of
+// `measure.memory_limit` is kept in reserve.
 
 #include <cstdint>
 #include <functional>
