@@ -1,8 +1,9 @@
 #include "check/other_samples.h"
 
 #include <algorithm>
-#include <utility>
+#include <numeric>
 
+#include "check/drawn_samples.h"
 #include "check/verify_scope.h"
 #include "data/order.h"
 #include "mgcompare/random.h"
@@ -37,19 +38,15 @@ std::optional<std::vector<std::uint32_t>> order_with_other(const Split& split, s
 }
 
 std::optional<Split> with_others(const Split& split, std::uint64_t seed, std::size_t epoch, Range positions) {
-  const std::size_t bytes = split.values.size() / split.samples, targets = split.targets.size() / split.samples;
   const std::vector<std::uint32_t> order = epoch_order(split.samples, seed, epoch);
-  std::vector<std::uint8_t> values(split.values.begin(), split.values.end());
-  Split changed = split;
+  std::vector<std::uint32_t> numbers(split.samples);
+  std::iota(numbers.begin(), numbers.end(), 0u);
   for (std::size_t position = positions.begin; position < positions.end; ++position) {
     const auto others = order_with_other(split, seed, epoch, position);
     if (!others) return std::nullopt;
-    const std::size_t own = order[position], other = others->at(position);
-    std::copy_n(split.values.data() + other * bytes, bytes, values.data() + own * bytes);
-    std::copy_n(split.targets.data() + other * targets, targets, changed.targets.data() + own * targets);
+    numbers[order[position]] = others->at(position);
   }
-  changed.values = SharedBytes(std::move(values));
-  return changed;
+  return samples_at(split, numbers);
 }
 
 std::vector<Range> places_of_epoch(std::size_t samples, std::size_t batch, std::uint64_t seed) {
