@@ -8,6 +8,7 @@
 
 #include <fmt/ranges.h>
 
+#include "config/problem.h"
 #include "reports/counterparts.h"
 #include "reports/findings.h"
 #include "reports/framework.h"
@@ -28,6 +29,13 @@ Change change_of(Order order, const Spread& ratio, bool more_is_better) {
 bool is_same_run(const Run& one, const Run& other) {
   return one.info.config_hash == other.info.config_hash && one.info.started == other.info.started && !one.info.started.empty() &&
          one.rows.size() == other.rows.size() && one.info.taints == other.info.taints;
+}
+
+std::set<int> damaged_trials(const Run& run) {
+  std::set<int> numbers;
+  for (const Row& row : run.rows)
+    if (is_damaged(row)) numbers.insert(row.trial.number);
+  return numbers;
 }
 
 // Facts that must be equal, so that a difference is due to the program; and whether these are two different runs.
@@ -56,9 +64,17 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
       warnings.push_back(fmt::format("The {} run is TAINTED: {}", run == &before ? "first" : "second", plain(taint)));
   for (const std::string& framework : differing_frameworks(before, after))
     warnings.push_back(fmt::format("The runs were trained with different versions of {}", framework));
-  if (is_same_run(before, after)) warnings.push_back("Both are the same run, so nothing differs");
+  const std::set<int> damaged = damaged_trials(before), damaged_later = damaged_trials(after);
+  if (is_same_run(before, after) && damaged == damaged_later) warnings.push_back("Both are the same run, so nothing differs");
   if (before.info.config_hash != after.info.config_hash)
     warnings.push_back("The runs have different configs: rows with the same name may be different");
+  if (const auto keys = differing_settings(before.info, after.info.config_json); !keys.empty())
+    warnings.push_back(fmt::format("The configs differ in {}", listed(keys, 8)));
+  for (const auto& [which, trials] : {std::pair("first", &damaged), std::pair("second", &damaged_later)}) {
+    if (trials->empty()) continue;
+    warnings.push_back(fmt::format("The {} run lacks {}; `mgcompare report` marks damaged rows", which,
+                                   trials->size() == 1 ? "1 trial whose row is damaged" : fmt::format("{} trials whose rows are damaged", trials->size())));
+  }
 }
 
 void warn_of_gaps(const Cell& cell, const char* run, std::vector<std::string>& warnings) {

@@ -19,7 +19,6 @@
 #include "cli/comma_list.h"
 #include "cli/directory.h"
 #include "cli/run_command.h"
-#include "config/problem.h"
 #include "process/message.h"
 #include "reports/findings.h"
 #include "reports/mllog.h"
@@ -285,42 +284,15 @@ int predict_more(const Command& command) {
   return kDone;
 }
 
-namespace {
-
-std::set<int> damaged_trials(const Run& run) {
-  std::set<int> numbers;
-  for (const Row& row : run.rows)
-    if (is_damaged(row)) numbers.insert(row.trial.number);
-  return numbers;
-}
-
-// Which settings differ, and which rows a comparison lacks because they are damaged.
-void explain_differences(const Run& before, const Run& after, Regression& regression) {
-  std::vector<std::string>& warnings = regression.warnings;
-  if (const auto keys = differing_settings(before.info, after.info.config_json); !keys.empty())
-    warnings.push_back(fmt::format("The configs differ in {}", listed(keys, 8)));
-  const std::set<int> one = damaged_trials(before), other = damaged_trials(after);
-  // Of a run and a damaged copy this is wrong.
-  if (one != other) std::erase(warnings, "Both are the same run, so nothing differs");
-  for (const auto& [which, damaged] : {std::pair("first", &one), std::pair("second", &other)}) {
-    if (damaged->empty()) continue;
-    warnings.push_back(fmt::format("The {} run lacks {}; `mgcompare report` marks damaged rows", which,
-                                   damaged->size() == 1 ? "1 trial whose row is damaged" : fmt::format("{} trials whose rows are damaged", damaged->size())));
-  }
-}
-
-}  // namespace
-
 int compare_two(const Command& command) {
   const double tolerance = command.regression.empty() ? 0 : tolerance_of(command.regression);
   const Run before = read_run(command.target), after = read_run(command.second);
   const Comparison one = compare_rows(before), other = compare_rows(after);
-  Regression regression = compare_runs(one, other);
+  const Regression regression = compare_runs(one, other);
   if (regression.rows.empty()) {
     throw Error(fmt::format("{} and {} have no finished row in common; give two runs that share strategies, devices and batches", command.target,
                             command.second));
   }
-  explain_differences(before, after, regression);
   if (command.json) fmt::print("{}", regression_json(regression, command.target, command.second));
   else fmt::print("{}", regression_text(regression, print_style(command)));
   for (const std::string& warning : regression.warnings) print_stderr("warning: {}\n", warning);
