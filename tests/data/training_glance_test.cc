@@ -16,6 +16,13 @@ using testing::SizeIs;
 
 TrainingGlance glance_of(const DataConfig& config) { return glance_at(config, describe_dataset(config, {})); }
 
+DataConfig set_in(const Folder& folder, DataSource set) {
+  DataConfig config;
+  config.set = set;
+  config.path = folder.path();
+  return config;
+}
+
 std::string warning_of(const DataConfig& config) {
   const DataSummary data = describe_dataset(config, {});
   return label_warning(glance_at(config, data).labels, data.spec.classes, config);
@@ -29,9 +36,7 @@ Bytes idx_labels(const std::vector<std::uint8_t>& labels) {
 
 TEST(TrainingGlance, HasTheValuesOfEachChannel) {
   const Folder folder;
-  DataConfig config;
-  config.set = DataSource::npy;
-  config.path = folder.path();
+  DataConfig config = set_in(folder, DataSource::npy);
   folder.write("x.npy", npy("<f4", {2, 2, 1, 2}, std::vector<float>{1, 3, -10, 0, 5, 7, 10, 20}));
   folder.write("y.npy", npy("<i8", {2}, std::vector<std::int64_t>{0, 1}));
   const TrainingGlance glance = glance_of(config);
@@ -45,9 +50,7 @@ TEST(TrainingGlance, HasTheValuesOfEachChannel) {
 
 TEST(TrainingGlance, TellsOfClassesWithoutASample) {
   const Folder folder;
-  DataConfig config;
-  config.set = DataSource::npy;
-  config.path = folder.path();
+  DataConfig config = set_in(folder, DataSource::npy);
   folder.write("x.npy", npy("<f4", {5, 1}, std::vector<float>(5)));
   folder.write("y.npy", npy("<i8", {5}, std::vector<std::int64_t>{0, 2, 4, 6, 8}));
   EXPECT_EQ(warning_of(config), folder.path("y.npy") + ": 4 of the 9 classes have no training sample (the first is class 1): number the labels "
@@ -63,9 +66,7 @@ TEST(TrainingGlance, TellsOfClassesWithoutASample) {
 
 TEST(TrainingGlance, TellsOfClassesWithoutASampleInIdxFiles) {
   const Folder folder;
-  DataConfig config;
-  config.set = DataSource::idx;
-  config.path = folder.path();
+  DataConfig config = set_in(folder, DataSource::idx);
   folder.write("train-images-idx3-ubyte", images(4));
   folder.write("train-labels-idx1-ubyte", idx_labels({1, 2, 3, 1}));
   EXPECT_THAT(warning_of(config), AllOf(HasSubstr("train-labels-idx1-ubyte: 1 of the 4 classes has no training sample (class 0)")));
@@ -75,9 +76,7 @@ TEST(TrainingGlance, TellsOfClassesWithoutASampleInIdxFiles) {
 
 TEST(TrainingGlance, TellsOfClassesThatAreNotTrained) {
   const Folder folder;
-  DataConfig config;
-  config.set = DataSource::npy;
-  config.path = folder.path();
+  DataConfig config = set_in(folder, DataSource::npy);
   folder.write("x.npy", npy("<f4", {6, 1}, std::vector<float>(6)));
   folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>{0, 0, 1, 1, 2, 3}));
   EXPECT_THAT(warning_of(config), IsEmpty());
@@ -99,9 +98,7 @@ TEST(TrainingGlance, TellsOfClassesThatAreNotTrained) {
 
 TEST(TrainingGlance, TellsOfClassesWithoutASampleInOwnFilesOfCifar10) {
   const Folder folder;
-  DataConfig config;
-  config.set = DataSource::cifar10;
-  config.path = folder.path();
+  DataConfig config = set_in(folder, DataSource::cifar10);
   for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
     folder.write(name, Bytes(3073, name[11] == '1' ? 4 : 2));
   EXPECT_THAT(warning_of(config), HasSubstr("8 of the 10 classes have no training sample (the first is class 0)"));
