@@ -3,19 +3,62 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 namespace mgcompare {
 namespace {
 
-class BatchNorm : public Layer {
+class BatchNorm : public LayerOfParts {
  public:
-  BatchNorm(Device& device, const LayerSpec& spec, Port& input, Tensor& output)
-      : spec_(spec), input_(input), output_(output), channels_(output.shape[0]), area_(output.features / channels_),
-        mean_(channels_), inverse_(channels_), sums_(device, 2 * channels_ + 1) {}
+  BatchNorm(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output)
+      : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output), channels_(output.shape[0]),
+        area_(input.tensor->features / channels_), mean_(channels_), inverse_(channels_), sums_(device, 2 * channels_ + 1) {
+    if (fusion.pool == nullptr) return;
+    pool_[0] = fusion.pool->config.kernel[0];
+    pool_[1] = fusion.pool->config.kernel[1];
+    rows_ = Array<float>(device, pool_[0] * width() * kLanes);
+  }
 
   void synchronize(const std::function<void(Vec)>& all_reduce) override { all_reduce_ = all_reduce; }
 
-  void forward(const Work& work) override {
+  void reserve(std::size_t samples) override {
+    if (pooled()) choice_ = Array<std::uint8_t>(device_, output_.size(samples));
+  }
+
+  bool needs_all() const override { return true; }
+
+  // This rank's mean of each channel, and the sum of squared distances from it. Each run is read twice while it is in the cache.
+  // E[x^2] - E[x]^2 would lose the variance of a channel with a large mean to cancellation.
+  void observe(const Work& work, Range samples) override {
+    if (!work.training) return;
+    if (samples.begin == 0) moments_.assign(channels_, {});
+    saw_input_ = samples.end == work.samples;
+    for_each_run(samples, [&](const Run& run) {
+      const float* const x = input_.tensor->value + run.at;
+      double sums[kLanes] = {}, distances[kLanes] = {};
+      if (blocked()) {
+        kernels().sum_lanes(x, area_, sums);
+      } else {
+        for (std::size_t i = 0; i < area_; ++i) sums[i % kLanes] += x[i];
+      }
+      const auto count = static_cast<double>(area_ * (blocked() ? run.lanes : 1));
+      const double mean = std::accumulate(sums, sums + run.lanes, 0.0) / count;
+      const auto centre = static_cast<float>(mean);
+      if (blocked()) {
+        kernels().sum_squares(x, area_, centre, distances);
+      } else {
+        for (std::size_t i = 0; i < area_; ++i) distances[i % kLanes] += (x[i] - centre) * (x[i] - centre);
+      }
+      // Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
+      Moments& own = moments_[run.channel];
+      const double distance = mean - own.mean, all = own.count + count;
+      own.squares += std::accumulate(distances, distances + run.lanes, 0.0) + distance * distance * own.count * count / all;
+      own.mean += distance * count / all;
+      own.count = all;
+    });
+  }
+
+  void begin_forward(const Work& work) override {
     if (work.training) {
       measure(work);
       if (count_ > 0) move_running(work.buffers + spec_.buffers.begin);
@@ -24,70 +67,144 @@ class BatchNorm : public Layer {
     }
     const float* const gamma = work.weights + spec_.weights.begin;
     const float* const beta = work.weights + spec_.bias.begin;
-    for_each_run(work.samples, [&](std::size_t c, std::size_t at, std::size_t size, std::size_t) {
-      const auto scale = static_cast<float>(gamma[c] * inverse_[c]);
-      const auto shift = static_cast<float>(beta[c] - mean_[c] * gamma[c] * inverse_[c]);
-      const float* const x = input_.tensor->value + at;
-      float* const y = output_.value + at;
-      for (std::size_t i = 0; i < size; ++i) y[i] = x[i] * scale + shift;
+    scales_.resize(channels_);
+    shifts_.resize(channels_);
+    for (std::size_t c = 0; c < channels_; ++c) {
+      scales_[c] = static_cast<float>(gamma[c] * inverse_[c]);
+      shifts_[c] = static_cast<float>(beta[c] - mean_[c] * gamma[c] * inverse_[c]);
+    }
+  }
+
+  void forward_part(const Work&, Range samples) override {
+    for_each_run(samples, [&](const Run& run) {
+      const float* const x = input_.tensor->value + run.at;
+      const float scale = scales_[run.channel], shift = shifts_[run.channel];
+      if (pooled()) return pool(run, x);
+      float* const y = output_.value + run.at;
+      if (blocked()) return kernels().normalize(activation_, x, scale, shift, area_, y);
+      for (std::size_t i = 0; i < area_; ++i) y[i] = x[i] * scale + shift;
     });
   }
 
-  void backward(const Work& work) override {
-    // Sums of dy, then of dy * normalised x. Lanes without a sample have a gradient of zero.
-    std::vector<double> totals(2 * channels_, 0.0);
-    for_each_run(work.samples, [&](std::size_t c, std::size_t at, std::size_t size, std::size_t) {
-      const float* const x = input_.tensor->value + at;
-      const float* const dy = output_.gradient + at;
-      const auto mean = static_cast<float>(mean_[c]);
+  void observe_gradient(const Work& work, Range samples) override {
+    if (samples.begin == 0) totals_.assign(2 * channels_, 0.0);
+    saw_gradient_ = samples.end == work.samples;
+    for_each_run(samples, [&](const Run& run) {
+      const auto mean = static_cast<float>(mean_[run.channel]);
       double sums[kLanes] = {}, products[kLanes] = {};
-      if (output_.blocked) {
-        kernels().sum_products(dy, x, area_, mean, sums, products);
+      if (pooled()) {
+        float* const gradient = output_.gradient + pooled_at(run, 0);
+        kernels().activate_back(activation_, output_.value + pooled_at(run, 0), gradient, gradient, output_.features / channels_ * kLanes);
+      }
+      if (blocked()) {
+        for_each_part(run, [&](const Normalized& from, std::size_t pixels, std::size_t) { kernels().sum_products(from, pixels, mean, sums, products); });
       } else {
-        for (std::size_t i = 0; i < size; ++i) {
+        const float* const x = input_.tensor->value + run.at;
+        const float* const dy = output_.gradient + run.at;
+        for (std::size_t i = 0; i < area_; ++i) {
           sums[i % kLanes] += dy[i];
           products[i % kLanes] += dy[i] * (x[i] - mean);
         }
       }
-      totals[c] += std::accumulate(sums, sums + kLanes, 0.0);
-      totals[channels_ + c] += std::accumulate(products, products + kLanes, 0.0) * inverse_[c];
+      totals_[run.channel] += std::accumulate(sums, sums + kLanes, 0.0);
+      totals_[channels_ + run.channel] += std::accumulate(products, products + kLanes, 0.0) * inverse_[run.channel];
     });
+  }
+
+  // The sums of dy, and of dy * normalised x. Lanes without a sample have a gradient of zero.
+  void begin_backward(const Work& work) override {
+    if (!saw_gradient_) observe_gradient(work, {0, work.samples});
+    saw_gradient_ = false;
     for (std::size_t c = 0; c < channels_; ++c) {
-      work.gradients[spec_.bias.begin + c] = static_cast<float>(totals[c]);
-      work.gradients[spec_.weights.begin + c] = static_cast<float>(totals[channels_ + c]);
+      work.gradients[spec_.bias.begin + c] = static_cast<float>(totals_[c]);
+      work.gradients[spec_.weights.begin + c] = static_cast<float>(totals_[channels_ + c]);
     }
-    if (work.training && all_reduce_) {
-      for (double& total : totals) total *= work.share;
-      reduce(totals);
-      for (double& total : totals) total = work.share > 0 ? total / work.share : 0;
-    }
+    if (!work.training || !all_reduce_) return;
+    for (double& total : totals_) total *= work.share;
+    reduce(totals_);
+    for (double& total : totals_) total = work.share > 0 ? total / work.share : 0;
+  }
+
+  void backward_part(const Work& work, Range samples) override {
     if (!input_.tensor->needs_gradient) return;
     const double part = work.training && count_ > 0 ? 1 / count_ : 0;  // running statistics are constants: no gradient
     const float* const gamma = work.weights + spec_.weights.begin;
-    for_each_run(work.samples, [&](std::size_t c, std::size_t at, std::size_t size, std::size_t lanes) {
+    for_each_run(samples, [&](const Run& run) {
+      const std::size_t c = run.channel;
       const double scale = gamma[c] * inverse_[c];
-      const double bend = -scale * inverse_[c] * totals[channels_ + c] * part;
-      const auto slope = static_cast<float>(scale), curve = static_cast<float>(bend);
-      const auto level = static_cast<float>(-scale * totals[c] * part - bend * mean_[c]);
-      const float* const x = input_.tensor->value + at;
-      const float* const dy = output_.gradient + at;
-      float* const dx = input_.gradient + at;
-      for (std::size_t i = 0; i < size; ++i) dx[i] = dy[i] * slope + x[i] * curve + level;
-      if (lanes == kLanes) return;
-      for (std::size_t i = 0; i < size; ++i) {
-        if (i % kLanes >= lanes) dx[i] = 0;
+      const double bend = -scale * inverse_[c] * totals_[channels_ + c] * part;
+      const auto curve = static_cast<float>(bend);
+      const auto level = static_cast<float>(-scale * totals_[c] * part - bend * mean_[c]);
+      float* const dx = input_.gradient + run.at;
+      if (blocked()) {
+        for_each_part(run, [&](const Normalized& from, std::size_t pixels, std::size_t at) { kernels().normalize_back(from, pixels, curve, level, dx + at); });
+        for (std::size_t i = 0; run.lanes < kLanes && i < area_; ++i) std::fill(dx + i * kLanes + run.lanes, dx + (i + 1) * kLanes, 0.0f);
+        return;
       }
+      const float* const x = input_.tensor->value + run.at;
+      const float* const dy = output_.gradient + run.at;
+      for (std::size_t i = 0; i < area_; ++i) dx[i] = dy[i] * scales_[c] + (x[i] * curve + level);
     });
   }
 
  private:
-  // f(channel, first element, elements, lanes in use) for each contiguous run of one channel of a block or row.
-  template <class F> void for_each_run(std::size_t samples, F f) const {
-    const std::size_t width = output_.blocked ? kLanes : 1, size = area_ * width;
-    for (std::size_t first = 0, at = 0; first < samples; first += width) {
-      const std::size_t lanes = output_.blocked ? std::min(kLanes, samples - first) : kLanes;
-      for (std::size_t c = 0; c < channels_; ++c, at += size) f(c, at, size, lanes);
+  // A contiguous run of one channel of a block or row.
+  struct Run {
+    std::size_t channel = 0, plane = 0;
+    std::size_t at = 0;             // first element of the input
+    std::size_t lanes = 0;          // in use
+  };
+
+  struct Moments {
+    double count = 0, mean = 0;
+    double squares = 0;             // sum of the squared distances from the mean
+  };
+
+  bool blocked() const { return output_.blocked; }
+  bool pooled() const { return pool_[0] > 0; }
+  std::size_t width() const { return input_.tensor->shape.back(); }
+  std::size_t pooled_at(const Run& run, std::size_t y) const {
+    return (run.plane * output_.shape[1] + y) * output_.shape[2] * kLanes;
+  }
+
+  template <class F> void for_each_run(Range samples, F f) const {
+    const std::size_t step = blocked() ? kLanes : 1;
+    Run run;
+    run.plane = samples.begin / step * channels_;
+    run.at = run.plane * area_ * step;
+    for (std::size_t first = samples.begin; first < samples.end; first += step) {
+      run.lanes = blocked() ? std::min(kLanes, samples.end - first) : kLanes;
+      for (run.channel = 0; run.channel < channels_; ++run.channel, ++run.plane, run.at += area_ * step) f(run);
     }
+  }
+
+  void pool(const Run& run, const float* x) {
+    const std::size_t rows = pool_[0] * width();
+    for (std::size_t y = 0; y < output_.shape[1]; ++y) {
+      const std::size_t at = pooled_at(run, y);
+      kernels().normalize(Activation::none, x + y * rows * kLanes, scales_[run.channel], shifts_[run.channel], rows, rows_.data());
+      kernels().pool_row(rows_.data(), width(), pool_[0], pool_[1], activation_, output_.value + at, choice_.data() + at);
+    }
+  }
+
+  // f(normalised pixels with their gradient, their number, first element in the run) for all pixels of a run of blocked memory.
+  template <class F> void for_each_part(const Run& run, F f) {
+    const float* const x = input_.tensor->value + run.at;
+    const float scale = scales_[run.channel], shift = shifts_[run.channel];
+    if (!pooled()) return f(Normalized{activation_, x, output_.value + run.at, output_.gradient + run.at, scale, shift}, area_, 0);
+    const std::size_t rows = pool_[0] * width();
+    const auto part = [&](std::size_t first, std::size_t pixels) {
+      f(Normalized{Activation::none, x + first * kLanes, nullptr, rows_.data(), scale, shift}, pixels, first * kLanes);
+    };
+    for (std::size_t y = 0; y < output_.shape[1]; ++y) {
+      const std::size_t at = pooled_at(run, y);
+      kernels().unpool_row(output_.gradient + at, choice_.data() + at, width(), pool_[0], pool_[1], rows_.data());
+      part(y * rows, rows);
+    }
+    const std::size_t first = output_.shape[1] * rows;
+    if (first == area_) return;
+    std::fill_n(rows_.data(), rows_.size(), 0.0f);  // rows that the pooling cuts off
+    part(first, area_ - first);
   }
 
   void reduce(std::vector<double>& totals) {
@@ -97,38 +214,24 @@ class BatchNorm : public Layer {
     std::copy_n(sums_.data(), totals.size(), totals.begin());
   }
 
-  // totals[c] += the sum over the samples, without unused lanes: of x, or of its squared distance from the mean.
-  void sum(std::size_t samples, bool is_squared, std::vector<double>& totals) const {
-    for_each_run(samples, [&](std::size_t c, std::size_t at, std::size_t size, std::size_t lanes) {
-      const float* const x = input_.tensor->value + at;
-      const auto mean = static_cast<float>(mean_[c]);
-      double partial[kLanes] = {};
-      if (!output_.blocked) {
-        for (std::size_t i = 0; i < size; ++i) partial[i % kLanes] += is_squared ? (x[i] - mean) * (x[i] - mean) : x[i];
-      } else if (is_squared) {
-        kernels().sum_squares(x, area_, mean, partial);
-      } else {
-        kernels().sum_lanes(x, area_, partial);
-      }
-      totals[c] = std::accumulate(partial, partial + lanes, totals[c]);
-    });
-  }
-
-  // Two passes: E[x^2] - E[x]^2 would lose the variance of a channel with a large mean to cancellation.
   void measure(const Work& work) {
-    std::vector<double> totals(channels_ + 1, 0.0);
-    std::fill(mean_.begin(), mean_.end(), 0.0);
-    sum(work.samples, false, totals);
-    totals[channels_] = static_cast<double>(work.samples * area_);
+    if (!saw_input_) observe(work, {0, work.samples});
+    saw_input_ = false;
+    std::vector<double> squares(channels_), totals(channels_ + 1);
+    const auto count = static_cast<double>(work.samples * area_);
+    for (std::size_t c = 0; c < channels_; ++c) totals[c] = moments_[c].mean * count;
+    totals[channels_] = count;
     reduce(totals);
     count_ = totals[channels_];
     if (count_ == 0) return;
-    for (std::size_t c = 0; c < channels_; ++c) mean_[c] = static_cast<float>(totals[c] / count_);
-    totals.assign(channels_, 0.0);
-    sum(work.samples, true, totals);
-    reduce(totals);
     for (std::size_t c = 0; c < channels_; ++c) {
-      inverse_[c] = 1 / std::sqrt(totals[c] / count_ + spec_.config.epsilon);
+      mean_[c] = static_cast<float>(totals[c] / count_);
+      const double distance = moments_[c].mean - mean_[c];
+      squares[c] = moments_[c].squares + count * distance * distance;
+    }
+    reduce(squares);
+    for (std::size_t c = 0; c < channels_; ++c) {
+      inverse_[c] = 1 / std::sqrt(squares[c] / count_ + spec_.config.epsilon);
     }
   }
 
@@ -150,20 +253,30 @@ class BatchNorm : public Layer {
     }
   }
 
+  Device& device_;
   const LayerSpec spec_;
+  Activation activation_;
   Port& input_;
   Tensor& output_;
-  std::size_t channels_, area_;
+  std::size_t channels_;
+  std::size_t area_;                // elements of a channel of one sample, before pooling
+  std::size_t pool_[2] = {0, 0};
   double count_ = 0;                // samples times pixels, summed over synchronised ranks
   std::vector<double> mean_, inverse_;
+  std::vector<Moments> moments_;    // of this rank's samples so far
+  std::vector<double> totals_;      // of the gradient, then of its products with the normalised input
+  bool saw_input_ = false, saw_gradient_ = false;  // observed in this pass
+  std::vector<float> scales_, shifts_;
   Array<float> sums_;
+  Array<float> rows_;               // the rows of one row of windows
+  Array<std::uint8_t> choice_;      // index of the maximum in each window
   std::function<void(Vec)> all_reduce_;
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_batch_norm(Device& device, const LayerSpec& spec, Port& input, Tensor& output) {
-  return std::make_unique<BatchNorm>(device, spec, input, output);
+std::unique_ptr<Layer> make_batch_norm(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output) {
+  return std::make_unique<BatchNorm>(device, spec, fusion, input, output);
 }
 
 }  // namespace mgcompare

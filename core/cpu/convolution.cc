@@ -15,7 +15,7 @@ constexpr std::size_t kPixelsPerSum = 256;
 // The input rows of a band stay in the L2 cache while all outputs are computed from them.
 constexpr std::size_t kBandBytes = std::size_t{1} << 20;
 
-class Convolution : public Layer {
+class Convolution : public LayerOfParts {
  public:
   Convolution(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output)
       : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output) {
@@ -59,13 +59,20 @@ class Convolution : public Layer {
     if (pooled()) choice_ = Array<std::uint8_t>(device_, output_.size(samples));
   }
 
-  void forward(const Work& work) override {
+  std::size_t samples_of_part() const override { return group_ * kLanes; }
+
+  void begin_forward(const Work& work) override {
     const float* const weights = work.weights + spec_.weights.begin;
+    if (filters_) filters_->load(weights, false);
+    else pack_for_outputs(weights);
+  }
+
+  void forward_part(const Work& work, Range samples) override {
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
-    if (filters_) return transformed_forward(weights, bias, blocks_of(work.samples));
-    pack_for_outputs(weights);
+    const Range blocks{samples.begin / kLanes, blocks_of(samples.end)};
+    if (filters_) return transformed_forward(bias, blocks);
     const std::size_t rows = pooled() ? pooled_height() : shape_.out_height;
-    for (std::size_t b = 0; b < blocks_of(work.samples); ++b) {
+    for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
       const float* const in = padded_block(b, 0);
       for (std::size_t y = 0; y < rows; y += band_) {
         const Range band{y, std::min(y + band_, rows)};
@@ -78,29 +85,34 @@ class Convolution : public Layer {
     }
   }
 
-  void backward(const Work& work) override {
-    const std::size_t blocks = blocks_of(work.samples);
-    float* const weight_gradient = work.gradients + spec_.weights.begin;
-    if (blocks == 0) std::memset(weight_gradient, 0, spec_.weights.size() * sizeof(float));
+  void begin_backward(const Work& work) override {
+    if (work.samples == 0) std::memset(work.gradients + spec_.weights.begin, 0, spec_.weights.size() * sizeof(float));
     std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0);
     if (summed_) summed_->begin();
     if (transposed_filters_) transposed_filters_->load(work.weights + spec_.weights.begin, true);
     else if (input_.tensor->needs_gradient) pack_for_terms(work.weights + spec_.weights.begin);
-    for (std::size_t b = 0; b < blocks; b += group_) {
-      const std::size_t count = std::min(group_, blocks - b);
+  }
+
+  void backward_part(const Work& work, Range samples) override {
+    const Range blocks{samples.begin / kLanes, blocks_of(samples.end)};
+    for (std::size_t b = blocks.begin; b < blocks.end; b += group_) {
+      const std::size_t count = std::min(group_, blocks.end - b);
       const float* const gradient = gradient_before_activation(b, count);
       if (summed_) {
         transformed_backward(gradient, b, count);
         continue;
       }
       const float* const in = padded_group(b, count);
-      kernels().convolve_weights(shape_, offsets_.data(), in, gradient, count, b == 0, weight_gradient);
+      kernels().convolve_weights(shape_, offsets_.data(), in, gradient, count, b == 0, work.gradients + spec_.weights.begin);
       if (!input_.tensor->needs_gradient) continue;
       for (std::size_t k = 0; k < count; ++k) {
         backward_data(gradient + k * shape_.outputs * shape_.output_plane() * kLanes, b + k);
       }
     }
-    if (summed_ && blocks > 0) summed_->finish(weight_gradient);
+  }
+
+  void end_backward(const Work& work) override {
+    if (summed_ && work.samples > 0) summed_->finish(work.gradients + spec_.weights.begin);
     if (spec_.bias.size() == 0) return;
     for (std::size_t o = 0; o < shape_.outputs; ++o) {
       work.gradients[spec_.bias.begin + o] = static_cast<float>(bias_sums_[o]);
@@ -122,10 +134,9 @@ class Convolution : public Layer {
   const float* input_block(std::size_t block) const { return input_.tensor->value + block * input_.tensor->features * kLanes; }
 
   // Pooled: `out_gradient_` holds the output of a block before pooling.
-  void transformed_forward(const float* weights, const float* bias, std::size_t blocks) {
+  void transformed_forward(const float* bias, Range blocks) {
     const std::size_t plane = shape_.output_plane() * kLanes, row = shape_.out_width * kLanes;
-    filters_->load(weights, false);
-    for (std::size_t b = 0; b < blocks; ++b) {
+    for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
       float* const out = pooled() ? out_gradient_.data() : output_.value + b * shape_.outputs * plane;
       filters_->convolve(input_block(b), bias, out);
       if (!pooled()) kernels().activate(activation_, out, shape_.outputs * plane);

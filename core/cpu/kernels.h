@@ -41,6 +41,25 @@ constexpr std::size_t kPlaces = 16;
 // Pixels (of 16 samples) from one place to the next in arrays of transformed tiles: not a multiple of 4 KiB, so that the places of a
 // tile are in different sets of the caches.
 constexpr std::size_t place_stride(std::size_t channels, std::size_t pitch) { return (channels * pitch + 63) / 64 * 64 + 5; }
+// Tiles whose products are computed at a time.
+constexpr std::size_t kChunk = 4;
+
+// Parts of at most `most` whose sizes differ by at most one: no small part is left over at the end.
+struct EvenParts {
+  std::size_t size = 0, most = 1;
+
+  std::size_t count() const { return (size + most - 1) / most; }
+  std::size_t begin(std::size_t part) const { return part * size / count(); }
+};
+
+// A plane after batch normalisation and activation, and the gradient of this output. `y` is not read for relu and without an activation.
+struct Normalized {
+  Activation activation = Activation::none;
+  const float* x = nullptr;
+  const float* y = nullptr;
+  const float* gradient = nullptr;
+  float scale = 1, shift = 0;       // y = activation(x * scale + shift)
+};
 
 struct Kernels {
   const char* name;
@@ -81,24 +100,28 @@ struct Kernels {
   // Sum over the pixels and lanes of one blocked plane, which is aligned.
   float (*sum_plane)(const float* x, std::size_t pixels);
 
-  // Add to sums[lane], for each of the 16 lanes, the sum over the pixels of a blocked plane in double precision: of x, of (x - mean)^2, and
-  // of gradient and gradient * (x - mean).
+  // Add to sums[lane], for each of the 16 lanes, the sum over the pixels of a blocked plane in double precision: of x, and of (x - mean)^2.
   void (*sum_lanes)(const float* x, std::size_t pixels, double* sums);
   void (*sum_squares)(const float* x, std::size_t pixels, float mean, double* sums);
-  void (*sum_products)(const float* gradient, const float* x, std::size_t pixels, float mean, double* sums, double* products);
 
-  // Winograd's convolution. Tiles are those from `first` on of all planes; arrays of transformed tiles are (place, channel, pitch, 16)
-  // with `pitch` of at least `count` and place_stride().
+  // Batch normalisation of a blocked plane: y = activation(x * scale + shift).
+  void (*normalize)(Activation activation, const float* x, float scale, float shift, std::size_t pixels, float* y);
+  // Adds to sums[lane] and products[lane], in double precision, the gradient g before the activation and g * (x - mean).
+  void (*sum_products)(const Normalized& from, std::size_t pixels, float mean, double* sums, double* products);
+  // to = g * scale + x * curve + level.
+  void (*normalize_back)(const Normalized& from, std::size_t pixels, float curve, float level, float* to);
+
+  // Winograd's convolution. Tiles are those from `first` on of all planes; arrays of transformed tiles are (chunk of `pitch` tiles, place,
+  // channel, pitch, 16) with place_stride() between places.
   // Transforms the 4 x 4 pixels of the input that each tile needs.
   void (*transform_tiles)(const TiledPlanes& planes, const float* image, std::size_t first, std::size_t count, std::size_t pitch, float* to);
   // Transforms the 2 x 2 gradients of each tile's outputs.
   void (*transform_gradients)(const TiledPlanes& planes, const float* image, std::size_t first, std::size_t count, std::size_t pitch, float* to);
-  // Products of `outputs` <= kTile output channels, (place, kTile, pitch, 16), from weights (place, channel, output).
-  void (*multiply_tiles)(const float* tiles, const float* weights, std::size_t channels, std::size_t outputs, std::size_t count,
-                         std::size_t pitch, float* products);
-  // Transforms products back and adds the bias, which may be null. `planes` are those of these outputs.
-  void (*finish_tiles)(const TiledPlanes& planes, const float* products, const float* bias, std::size_t first, std::size_t count,
-                       std::size_t pitch, float* out);
+  // Products of the first `count` tiles of a chunk of kChunk, (place, output, kChunk, 16) with place_stride(), from weights (place, part of
+  // outputs, channel, output of the part); parts are EvenParts{outputs, kTile}.
+  void (*multiply_tiles)(const float* tiles, const float* weights, std::size_t channels, std::size_t outputs, std::size_t count, float* products);
+  // Transforms the products of a chunk back and adds the bias, which may be null. `planes` are those of these outputs.
+  void (*finish_tiles)(const TiledPlanes& planes, const float* products, const float* bias, std::size_t first, std::size_t count, float* out);
   // Adds to sums (place, output, channel) the products of transformed gradients and inputs, summed over tiles and samples.
   void (*correlate_tiles)(const float* gradients, const float* tiles, std::size_t outputs, std::size_t channels, std::size_t count,
                           std::size_t pitch, float* sums);

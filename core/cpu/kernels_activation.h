@@ -70,7 +70,8 @@ void activate_back(Activation activation, const float* y, const float* gradient,
     case Activation::tanh: return activate_back_all<Activation::tanh>(y, gradient, to, size);
     case Activation::relu: return activate_back_all<Activation::relu>(y, gradient, to, size);
     case Activation::sigmoid: return activate_back_all<Activation::sigmoid>(y, gradient, to, size);
-    default: return activate_back_all<Activation::none>(y, gradient, to, size);
+    default:
+      if (to != gradient) std::memcpy(to, gradient, size * sizeof(float));
   }
 }
 

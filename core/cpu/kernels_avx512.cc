@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/kernels.h"
 #include "cpu/kernels_sets.h"

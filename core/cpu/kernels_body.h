@@ -85,7 +85,7 @@ namespace mgcompare::MGCOMPARE_KERNELS {
 
 const Kernels kKernels = {kName,        convolve,   convolve_back, convolve_weights, pool_row, unpool_row,
                           scale_bytes,  scale_floats, activate,    activate_back,    add_bias, sum_rows,   sum_plane,
-                          sum_lanes,    sum_squares, sum_products,
+                          sum_lanes,    sum_squares, normalize,    sum_products,     normalize_back,
                           transform_tiles, transform_gradients, multiply_tiles, finish_tiles, correlate_tiles};
 
 #undef MGCOMPARE_INLINE

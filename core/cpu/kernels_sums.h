@@ -1,4 +1,4 @@
-// Sums in double precision, by lanes. kernels_body.h includes this file once for each instruction set.
+// Sums in double precision, by lanes, and batch normalisation. kernels_body.h includes this file once for each instruction set.
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
@@ -6,29 +6,86 @@ typedef double Doubles __attribute__((vector_size(kWidth * sizeof(double)), alig
 
 MGCOMPARE_INLINE Doubles& doubles(double* p) { return *reinterpret_cast<Doubles*>(p); }
 
-// sums += the sum of term(part of a pixel) over the pixels.
-template <class Term> MGCOMPARE_INLINE void add_pixels(std::size_t pixels, double* sums, Term term) {
+// Pixels that are added in single precision: rounding of four terms is as small as that of the terms, and conversions are slow.
+constexpr std::size_t kSingles = 4;
+
+// sums[n] += the sum of each of N terms over the pixels; term(part of a pixel, terms).
+template <int N, class Term> MGCOMPARE_INLINE void add_pixels(std::size_t pixels, double* const (&sums)[N], Term term) {
   for (std::size_t part = 0; part < kLanes; part += kWidth) {
-    Doubles sum = doubles(sums + part);
-    for (std::size_t p = 0; p < pixels; ++p) sum += __builtin_convertvector(term(p * kLanes + part), Doubles);
-    doubles(sums + part) = sum;
+    Doubles totals[N];
+    for (int n = 0; n < N; ++n) totals[n] = doubles(sums[n] + part);
+    std::size_t p = 0;
+    for (; p + kSingles <= pixels; p += kSingles) {
+      Lanes terms[kSingles][N];
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < kSingles; ++k) term((p + k) * kLanes + part, terms[k]);
+#pragma GCC unroll 2
+      for (int n = 0; n < N; ++n) {
+        totals[n] += __builtin_convertvector((terms[0][n] + terms[1][n]) + (terms[2][n] + terms[3][n]), Doubles);
+      }
+    }
+    for (; p < pixels; ++p) {
+      Lanes terms[N];
+      term(p * kLanes + part, terms);
+      for (int n = 0; n < N; ++n) totals[n] += __builtin_convertvector(terms[n], Doubles);
+    }
+    for (int n = 0; n < N; ++n) doubles(sums[n] + part) = totals[n];
   }
 }
 
 void sum_lanes(const float* x, std::size_t pixels, double* sums) {
-  add_pixels(pixels, sums, [x](std::size_t i) { return at(x + i); });
+  add_pixels<1>(pixels, {sums}, [x](std::size_t i, Lanes (&terms)[1]) { terms[0] = at(x + i); });
 }
 
 void sum_squares(const float* x, std::size_t pixels, float mean, double* sums) {
-  add_pixels(pixels, sums, [x, mean](std::size_t i) {
+  add_pixels<1>(pixels, {sums}, [x, mean](std::size_t i, Lanes (&terms)[1]) {
     const Lanes distance = at(x + i) - mean;
-    return distance * distance;
+    terms[0] = distance * distance;
   });
 }
 
-void sum_products(const float* gradient, const float* x, std::size_t pixels, float mean, double* sums, double* products) {
-  add_pixels(pixels, sums, [gradient](std::size_t i) { return at(gradient + i); });
-  add_pixels(pixels, products, [gradient, x, mean](std::size_t i) { return at(gradient + i) * (at(x + i) - mean); });
+// The gradient before the activation. That of relu follows from x, which is read anyway.
+template <Activation A> MGCOMPARE_INLINE Lanes gradient_of(const Normalized& from, std::size_t i, const Lanes& x) {
+  const Lanes gradient = at(from.gradient + i);
+  if constexpr (A == Activation::none) return gradient;
+  if constexpr (A == Activation::relu) return activation_gradient<A>(x * from.scale + from.shift, gradient);
+  return activation_gradient<A>(at(from.y + i), gradient);
+}
+
+// f(std::integral_constant of the activation)
+template <class F> MGCOMPARE_INLINE void with_activation(Activation activation, F f) {
+  switch (activation) {
+    case Activation::tanh: return f(std::integral_constant<Activation, Activation::tanh>());
+    case Activation::relu: return f(std::integral_constant<Activation, Activation::relu>());
+    case Activation::sigmoid: return f(std::integral_constant<Activation, Activation::sigmoid>());
+    default: return f(std::integral_constant<Activation, Activation::none>());
+  }
+}
+
+void normalize(Activation activation, const float* x, float scale, float shift, std::size_t pixels, float* y) {
+  with_activation(activation, [&](auto kind) {
+    for (std::size_t i = 0; i < pixels * kLanes; i += kWidth) at(y + i) = activated<kind()>(at(x + i) * scale + shift);
+  });
+}
+
+void sum_products(const Normalized& from, std::size_t pixels, float mean, double* sums, double* products) {
+  with_activation(from.activation, [&](auto kind) {
+    constexpr Activation kKind = kind();
+    add_pixels<2>(pixels, {sums, products}, [from, mean](std::size_t i, Lanes (&terms)[2]) {
+      const Lanes x = at(from.x + i);
+      terms[0] = gradient_of<kKind>(from, i, x);
+      terms[1] = terms[0] * (x - mean);
+    });
+  });
+}
+
+void normalize_back(const Normalized& from, std::size_t pixels, float curve, float level, float* to) {
+  with_activation(from.activation, [&](auto kind) {
+    for (std::size_t i = 0; i < pixels * kLanes; i += kWidth) {
+      const Lanes x = at(from.x + i);
+      at(to + i) = gradient_of<kind()>(from, i, x) * from.scale + (x * curve + level);
+    }
+  });
 }
 
 }  // namespace mgcompare::MGCOMPARE_KERNELS

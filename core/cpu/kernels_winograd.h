@@ -24,14 +24,33 @@ MGCOMPARE_INLINE void transform_gradient(const Lanes (&y)[2], Lanes (&to)[4]) {
 template <int N>
 MGCOMPARE_INLINE void load_square(const float* plane, std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t top, std::ptrdiff_t left,
                                   Lanes (&to)[N][N]) {
-  const bool inside = top >= 0 && left >= 0 && top + N <= height && left + N <= width;
+  const float* const corner = plane + (top * width + left) * static_cast<std::ptrdiff_t>(kLanes);
+  const auto pixel = [&](int y, int x) -> const Lanes& { return at(corner + (y * width + x) * static_cast<std::ptrdiff_t>(kLanes)); };
+  if (top >= 0 && left >= 0 && top + N <= height && left + N <= width) {
+#pragma GCC unroll 4
+    for (int y = 0; y < N; ++y) {
+#pragma GCC unroll 4
+      for (int x = 0; x < N; ++x) to[y][x] = pixel(y, x);
+    }
+    return;
+  }
 #pragma GCC unroll 4
   for (int y = 0; y < N; ++y) {
 #pragma GCC unroll 4
     for (int x = 0; x < N; ++x) {
-      const std::ptrdiff_t row = top + y, column = left + x;
-      const bool has = inside || (row >= 0 && column >= 0 && row < height && column < width);
-      to[y][x] = has ? at(plane + (row * width + column) * static_cast<std::ptrdiff_t>(kLanes)) : Lanes{};
+      const bool has = top + y >= 0 && left + x >= 0 && top + y < height && left + x < width;
+      to[y][x] = has ? pixel(y, x) : Lanes{};
+    }
+  }
+}
+
+// The pixels of a square that the square before it does not have.
+template <int N> MGCOMPARE_INLINE void prefetch_square(const float* plane, std::size_t width, std::ptrdiff_t top, std::ptrdiff_t left) {
+#pragma GCC unroll 4
+  for (int y = 0; y < N; ++y) {
+#pragma GCC unroll 2
+    for (int x = N - 2; x < N; ++x) {
+      __builtin_prefetch(plane + ((top + y) * static_cast<std::ptrdiff_t>(width) + left + x) * static_cast<std::ptrdiff_t>(kLanes));
     }
   }
 }
@@ -67,10 +86,11 @@ void transform_all(const TiledPlanes& planes, const float* image, std::size_t fi
       const std::size_t tile = first + t;
       const auto top = static_cast<std::ptrdiff_t>(2 * (tile / planes.across)) - static_cast<std::ptrdiff_t>(planes.padding[0]);
       const auto left = static_cast<std::ptrdiff_t>(2 * (tile % planes.across)) - static_cast<std::ptrdiff_t>(planes.padding[1]);
+      prefetch_square<N>(plane + planes.height * planes.width * kLanes, planes.width, top, left);
       for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
         Lanes square[N][N];
         load_square<N>(plane + lane, static_cast<std::ptrdiff_t>(planes.height), static_cast<std::ptrdiff_t>(planes.width), top, left, square);
-        transform_square<N, kTransform>(square, to + (c * pitch + t) * kLanes + lane, stride);
+        transform_square<N, kTransform>(square, to + t / pitch * kPlaces * stride + (c * pitch + t % pitch) * kLanes + lane, stride);
       }
     }
   }
@@ -86,7 +106,7 @@ void transform_gradients(const TiledPlanes& planes, const float* image, std::siz
 
 // products[o][x] = sum over the channels of weights[channel][o] * tiles[channel][x].
 template <int O, int X>
-MGCOMPARE_INLINE void multiply_some(const float* tiles, const float* weights, std::size_t channels, std::size_t pitch, float* products) {
+MGCOMPARE_INLINE void multiply_some(const float* tiles, const float* weights, std::size_t channels, float* products) {
   Lanes sums[O][X] = {};
   for (std::size_t c = 0; c < channels; ++c) {
     Lanes values[X];
@@ -98,54 +118,59 @@ MGCOMPARE_INLINE void multiply_some(const float* tiles, const float* weights, st
 #pragma GCC unroll 8
       for (int x = 0; x < X; ++x) sums[o][x] += weight * values[x];
     }
-    tiles += pitch * kLanes;
+    tiles += kChunk * kLanes;
     weights += O;
   }
 #pragma GCC unroll 8
   for (int o = 0; o < O; ++o) {
 #pragma GCC unroll 8
-    for (int x = 0; x < X; ++x) at(products + (static_cast<std::size_t>(o) * pitch + static_cast<std::size_t>(x)) * kLanes) = sums[o][x];
+    for (int x = 0; x < X; ++x) at(products + (static_cast<std::size_t>(o) * kChunk + static_cast<std::size_t>(x)) * kLanes) = sums[o][x];
   }
 }
 
 template <int O>
-void multiply_outputs(const float* tiles, const float* weights, std::size_t channels, std::size_t count, std::size_t pitch, float* products) {
+void multiply_outputs(const float* tiles, const float* weights, std::size_t channels, std::size_t count, float* products) {
+  for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
+    std::size_t t = 0;
+    const auto from = [&] { return tiles + t * kLanes + lane; };
+    const auto to = [&] { return products + t * kLanes + lane; };
+    for (; t + kPixels <= count; t += kPixels) multiply_some<O, kPixels>(from(), weights, channels, to());
+    for (; t + 2 <= count; t += 2) multiply_some<O, 2>(from(), weights, channels, to());
+    if (t < count) multiply_some<O, 1>(from(), weights, channels, to());
+  }
+}
+
+// All outputs of a place before the next place: its tiles and weights stay in the L1 cache.
+void multiply_tiles(const float* tiles, const float* weights, std::size_t channels, std::size_t outputs, std::size_t count, float* products) {
+  const EvenParts parts{outputs, kTile};
   for (std::size_t place = 0; place < kPlaces; ++place) {
-    for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
-      std::size_t t = 0;
-      const auto from = [&] { return tiles + t * kLanes + lane; };
-      const auto to = [&] { return products + t * kLanes + lane; };
-      for (; t + kPixels <= count; t += kPixels) multiply_some<O, kPixels>(from(), weights, channels, pitch, to());
-      for (; t + 2 <= count; t += 2) multiply_some<O, 2>(from(), weights, channels, pitch, to());
-      if (t < count) multiply_some<O, 1>(from(), weights, channels, pitch, to());
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+      const std::size_t begin = parts.begin(part);
+      const float* const some = weights + begin * channels;
+      float* const to = products + begin * kChunk * kLanes;
+      switch (parts.begin(part + 1) - begin) {
+        case 1: multiply_outputs<1>(tiles, some, channels, count, to); break;
+        case 2: multiply_outputs<2>(tiles, some, channels, count, to); break;
+        case 3: multiply_outputs<3>(tiles, some, channels, count, to); break;
+        case 4: multiply_outputs<4>(tiles, some, channels, count, to); break;
+        default: multiply_outputs<5>(tiles, some, channels, count, to); break;
+      }
     }
-    tiles += place_stride(channels, pitch) * kLanes;
-    weights += channels * O;
-    products += place_stride(kTile, pitch) * kLanes;
+    tiles += place_stride(channels, kChunk) * kLanes;
+    weights += channels * outputs;
+    products += place_stride(outputs, kChunk) * kLanes;
   }
 }
 
-void multiply_tiles(const float* tiles, const float* weights, std::size_t channels, std::size_t outputs, std::size_t count,
-                    std::size_t pitch, float* products) {
-  switch (outputs) {
-    case 1: return multiply_outputs<1>(tiles, weights, channels, count, pitch, products);
-    case 2: return multiply_outputs<2>(tiles, weights, channels, count, pitch, products);
-    case 3: return multiply_outputs<3>(tiles, weights, channels, count, pitch, products);
-    case 4: return multiply_outputs<4>(tiles, weights, channels, count, pitch, products);
-    default: return multiply_outputs<5>(tiles, weights, channels, count, pitch, products);
-  }
-}
-
-void finish_tiles(const TiledPlanes& planes, const float* products, const float* bias, std::size_t first, std::size_t count,
-                  std::size_t pitch, float* out) {
-  const std::size_t stride = place_stride(kTile, pitch) * kLanes;
+void finish_tiles(const TiledPlanes& planes, const float* products, const float* bias, std::size_t first, std::size_t count, float* out) {
+  const std::size_t stride = place_stride(planes.channels, kChunk) * kLanes;
   for (std::size_t o = 0; o < planes.channels; ++o) {
     float* const plane = out + o * planes.height * planes.width * kLanes;
     const float shift = bias == nullptr ? 0.0f : bias[o];
     for (std::size_t t = 0; t < count; ++t) {
       const std::size_t top = 2 * ((first + t) / planes.across), left = 2 * ((first + t) % planes.across);
       for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
-        const float* const from = products + (o * pitch + t) * kLanes + lane;
+        const float* const from = products + (o * kChunk + t) * kLanes + lane;
         Lanes half[2][4];
 #pragma GCC unroll 4
         for (int x = 0; x < 4; ++x) {
@@ -168,9 +193,27 @@ void finish_tiles(const TiledPlanes& planes, const float* products, const float*
   }
 }
 
+// The sums of each register's lanes, added pairwise as by sum_lanes().
+MGCOMPARE_INLINE Lanes sum_each(Lanes (&rows)[kWidth]) {
+#pragma GCC unroll 8
+  for (int half = kWidth / 2; half > 0; half /= 2) {
+    Words low, high;
+#pragma GCC unroll 16
+    for (int lane = 0; lane < static_cast<int>(kWidth); ++lane) {
+      const int segment = lane / half;
+      low[lane] = segment % 2 * static_cast<int>(kWidth) + segment / 2 * 2 * half + lane % half;
+      high[lane] = low[lane] + half;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) rows[i] = __builtin_shuffle(rows[i], rows[i + half], low) + __builtin_shuffle(rows[i], rows[i + half], high);
+  }
+  return rows[0];
+}
+
+// One part of outputs and of channels: sums[o][k] += the products of gradient o and input k.
 template <int O, int K>
-MGCOMPARE_INLINE void correlate_some(const float* gradients, const float* tiles, std::size_t count, std::size_t pitch, float* sums,
-                                     std::size_t channels) {
+void correlate_some(const float* gradients, const float* tiles, std::size_t count, std::size_t pitch, float* sums, std::size_t channels) {
+  constexpr int kRows = (O * K + static_cast<int>(kWidth) - 1) / static_cast<int>(kWidth) * static_cast<int>(kWidth);
   Lanes totals[O][K] = {};
   for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
     const float* slope = gradients + lane;
@@ -189,41 +232,57 @@ MGCOMPARE_INLINE void correlate_some(const float* gradients, const float* tiles,
       value += kLanes;
     }
   }
+  float added[kRows];
+#pragma GCC unroll 8
+  for (int first = 0; first < kRows; first += kWidth) {
+    Lanes rows[kWidth];
+#pragma GCC unroll 16
+    for (int i = 0; i < static_cast<int>(kWidth); ++i) rows[i] = first + i < O * K ? totals[(first + i) / K % O][(first + i) % K] : Lanes{};
+    store(added + first, sum_each(rows), kWidth);
+  }
+#pragma GCC unroll 8
   for (int o = 0; o < O; ++o)
-    for (int k = 0; k < K; ++k) sums[static_cast<std::size_t>(o) * channels + static_cast<std::size_t>(k)] += sum_lanes(totals[o][k]);
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) sums[static_cast<std::size_t>(o) * channels + static_cast<std::size_t>(k)] += added[o * K + k];
 }
 
 template <int O>
-void correlate_outputs(const float* gradients, const float* tiles, std::size_t begin, std::size_t end, std::size_t channels,
-                       std::size_t count, std::size_t pitch, float* sums) {
-  std::size_t c = begin;
-  for (; c + kTerms <= end; c += kTerms)
-    correlate_some<O, kTerms>(gradients, tiles + c * pitch * kLanes, count, pitch, sums + c, channels);
-  for (; c < end; ++c) correlate_some<O, 1>(gradients, tiles + c * pitch * kLanes, count, pitch, sums + c, channels);
+void correlate_outputs(const float* gradients, const float* tiles, std::size_t width, std::size_t count, std::size_t pitch, float* sums,
+                       std::size_t channels) {
+  static_assert(kTerms == 2 || kTerms == 5);
+  switch (width) {
+    case 1: return correlate_some<O, 1>(gradients, tiles, count, pitch, sums, channels);
+    case 2: return correlate_some<O, 2>(gradients, tiles, count, pitch, sums, channels);
+    case 3: return correlate_some<O, kTerms == 5 ? 3 : 1>(gradients, tiles, count, pitch, sums, channels);
+    case 4: return correlate_some<O, kTerms == 5 ? 4 : 1>(gradients, tiles, count, pitch, sums, channels);
+    default: return correlate_some<O, kTerms>(gradients, tiles, count, pitch, sums, channels);
+  }
 }
 
+// The tiles of a part of the channels stay in the L1 cache while all outputs are combined with them.
 void correlate_tiles(const float* gradients, const float* tiles, std::size_t outputs, std::size_t channels, std::size_t count,
                      std::size_t pitch, float* sums) {
-  // Channels whose tiles stay in the L2 cache while all outputs are combined with them.
-  constexpr std::size_t kBytes = std::size_t{256} << 10;
-  const std::size_t fitting = kBytes / (count * kLanes * sizeof(float)) / kTerms * kTerms;
-  const std::size_t chunk = fitting < kTerms ? kTerms : fitting;
+  const EvenParts inputs{channels, kTerms}, parts{outputs, kTile};
   for (std::size_t place = 0; place < kPlaces; ++place) {
-    const float* const values = tiles + place * place_stride(channels, pitch) * kLanes;
-    for (std::size_t begin = 0; begin < channels; begin += chunk) {
-      const std::size_t end = begin + chunk < channels ? begin + chunk : channels;
-      for (std::size_t o = 0; o < outputs; o += kTile) {
-        const float* const slopes = gradients + (place * place_stride(outputs, pitch) + o * pitch) * kLanes;
-        float* const to = sums + (place * outputs + o) * channels;
-        switch (outputs - o) {
-          case 1: correlate_outputs<1>(slopes, values, begin, end, channels, count, pitch, to); break;
-          case 2: correlate_outputs<2>(slopes, values, begin, end, channels, count, pitch, to); break;
-          case 3: correlate_outputs<3>(slopes, values, begin, end, channels, count, pitch, to); break;
-          case 4: correlate_outputs<4>(slopes, values, begin, end, channels, count, pitch, to); break;
-          default: correlate_outputs<5>(slopes, values, begin, end, channels, count, pitch, to); break;
+    for (std::size_t input = 0; input < inputs.count(); ++input) {
+      const std::size_t c = inputs.begin(input), width = inputs.begin(input + 1) - c;
+      for (std::size_t part = 0; part < parts.count(); ++part) {
+        const std::size_t o = parts.begin(part);
+        const float* const slopes = gradients + o * pitch * kLanes;
+        const float* const values = tiles + c * pitch * kLanes;
+        float* const to = sums + o * channels + c;
+        switch (parts.begin(part + 1) - o) {
+          case 1: correlate_outputs<1>(slopes, values, width, count, pitch, to, channels); break;
+          case 2: correlate_outputs<2>(slopes, values, width, count, pitch, to, channels); break;
+          case 3: correlate_outputs<3>(slopes, values, width, count, pitch, to, channels); break;
+          case 4: correlate_outputs<4>(slopes, values, width, count, pitch, to, channels); break;
+          default: correlate_outputs<5>(slopes, values, width, count, pitch, to, channels); break;
         }
       }
     }
+    gradients += place_stride(outputs, pitch) * kLanes;
+    tiles += place_stride(channels, pitch) * kLanes;
+    sums += outputs * channels;
   }
 }
 

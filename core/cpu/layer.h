@@ -48,6 +48,8 @@ struct Work {
   float share = 1;
 };
 
+class LayerOfParts;
+
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -58,6 +60,36 @@ class Layer {
   virtual void backward(const Work& work) = 0;
   // Batch normalisation only: sets the all-reduce over ranks for its statistics; without it every rank uses its own.
   virtual void synchronize(const std::function<void(Vec)>& /*all_reduce*/) {}
+  virtual LayerOfParts* of_parts() { return nullptr; }
+};
+
+// A layer that can work on some samples at a time: what it writes is still in the cache when the next layer reads it. Parts follow
+// each other without gaps, and begin at multiples of 16 samples.
+class LayerOfParts : public Layer {
+ public:
+  void forward(const Work& work) final {
+    begin_forward(work);
+    forward_part(work, {0, work.samples});
+  }
+  void backward(const Work& work) final {
+    begin_backward(work);
+    backward_part(work, {0, work.samples});
+    end_backward(work);
+  }
+  LayerOfParts* of_parts() final { return this; }
+
+  virtual void begin_forward(const Work& work) = 0;
+  virtual void forward_part(const Work& work, Range samples) = 0;
+  virtual void begin_backward(const Work& work) = 0;
+  virtual void backward_part(const Work& work, Range samples) = 0;
+  virtual void end_backward(const Work& /*work*/) {}
+  // Samples of a part, at least: a multiple of 16.
+  virtual std::size_t samples_of_part() const { return kLanes; }
+  // Batch normalisation only: begin_forward() needs all samples of the input, begin_backward() the whole gradient of the output. The
+  // network may announce them in parts before, as soon as they are in the cache.
+  virtual bool needs_all() const { return false; }
+  virtual void observe(const Work& /*work*/, Range /*samples*/) {}
+  virtual void observe_gradient(const Work& /*work*/, Range /*samples*/) {}
 };
 
 }  // namespace mgcompare

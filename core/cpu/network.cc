@@ -30,10 +30,14 @@
 namespace mgcompare {
 namespace {
 
+// What a part of the samples should have at most in a tensor, so that it is in the cache when the next layer reads it.
+constexpr std::size_t kPartBytes = std::size_t{1} << 20;
+
 struct Node {
   std::unique_ptr<Layer> layer;
   Tensor* output = nullptr;
   Range parameters;
+  Port* input = nullptr;            // if there is one only
 };
 
 class CpuNetwork : public Network {
@@ -72,6 +76,11 @@ class CpuNetwork : public Network {
   Port& new_port(Tensor& tensor);
   Tensor& as_rows(Tensor& tensor);
   void add_gradients(Tensor& tensor) const;
+  bool is_joined(std::size_t index) const;
+  bool is_joined_back(std::size_t index) const;
+  std::size_t samples_of_part(std::size_t begin, std::size_t end) const;
+  std::size_t forward_from(std::size_t index);
+  std::size_t backward_to(std::size_t end, const Ready& ready);
 
   Device& device_;
   const NetworkSpec spec_;
@@ -132,7 +141,8 @@ void CpuNetwork::build() {
 Tensor& CpuNetwork::as_rows(Tensor& tensor) {
   if (!tensor.blocked) return tensor;
   Tensor& rows = new_tensor({tensor.features}, false, tensor.needs_gradient);
-  nodes_.push_back({make_flatten(new_port(tensor), rows), &rows, {}});
+  Port& port = new_port(tensor);
+  nodes_.push_back({make_flatten(port, rows), &rows, {}, &port});
   return rows;
 }
 
@@ -151,11 +161,12 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
 
   std::size_t used = 1;
   Fusion fusion{activation_of(type), nullptr};
-  if (type == LayerType::conv || type == LayerType::dense) {
+  const bool is_image = inputs.front()->blocked && (type == LayerType::conv || type == LayerType::batch_norm);
+  if (is_image || type == LayerType::dense) {
     if (is_only_reader(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
     if (fusion.activation != Activation::none) ++used;
   }
-  if (type == LayerType::conv && !numerics_.average_pooling && is_only_reader(index + used, index + used - 1)) {
+  if (is_image && !numerics_.average_pooling && is_only_reader(index + used, index + used - 1)) {
     const LayerSpec& next = spec_.layers[index + used];
     if (next.config.type == LayerType::max_pool && fuses(next)) {
       fusion.pool = &next;
@@ -170,7 +181,7 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
   Tensor& output = new_tensor(shape, inputs.front()->blocked && shape.size() == 3, needs_gradient);
   std::vector<Port*> ports;
   for (Tensor* input : inputs) ports.push_back(&new_port(*input));
-  nodes_.push_back({make_layer(index, fusion, ports, output), &output, parameters});
+  nodes_.push_back({make_layer(index, fusion, ports, output), &output, parameters, ports.size() == 1 ? ports.front() : nullptr});
   outputs_[index + used] = &output;
   return used;
 }
@@ -185,7 +196,7 @@ std::unique_ptr<Layer> CpuNetwork::make_layer(std::size_t index, const Fusion& f
   if (type == LayerType::max_pool || type == LayerType::average_pool)
     return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
   if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
-  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, port, output);
+  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusion, port, output);
   if (type == LayerType::gru) return make_gru(device_, layer, port, output);
   if (type == LayerType::lstm) return make_lstm(device_, layer, port, output);
   if (type == LayerType::add) return make_sum(ports, output);
@@ -226,6 +237,50 @@ std::vector<Stored> CpuNetwork::stored() const {
   return {{"activations and their gradients", "fp32", bytes}};
 }
 
+// Whether layer `index` reads what the one before it writes, and both can work on parts.
+bool CpuNetwork::is_joined(std::size_t index) const {
+  if (index == 0 || index >= nodes_.size()) return false;
+  const Node& node = nodes_[index];
+  const Node& before = nodes_[index - 1];
+  return node.layer->of_parts() != nullptr && before.layer->of_parts() != nullptr && node.input != nullptr && node.input->tensor == before.output;
+}
+
+// Likewise, in the backward pass: the gradient that layer `index` writes is the whole gradient of the output before it.
+bool CpuNetwork::is_joined_back(std::size_t index) const {
+  return is_joined(index) && nodes_[index].input->tensor->needs_gradient && nodes_[index].input->gradient == nodes_[index].input->tensor->gradient;
+}
+
+// Samples at a time for the layers [begin, end).
+std::size_t CpuNetwork::samples_of_part(std::size_t begin, std::size_t end) const {
+  std::size_t features = 1, least = kLanes;
+  for (std::size_t index = begin; index < end; ++index) {
+    features = std::max({features, nodes_[index].output->features, nodes_[index].input->tensor->features});
+    least = std::max(least, nodes_[index].layer->of_parts()->samples_of_part());
+  }
+  return std::max<std::size_t>(kPartBytes / (features * sizeof(float)) / least, 1) * least;
+}
+
+// Layer `index`, and the next one if it reads the output of batch normalisation. The two take turns on parts of the samples, and batch
+// normalisation that follows observes each part. Returns the first layer that is left.
+std::size_t CpuNetwork::forward_from(std::size_t index) {
+  const auto needs_all = [&](std::size_t at) { return nodes_[at].layer->of_parts()->needs_all(); };
+  std::size_t end = index + 1;
+  if (is_joined(end) && needs_all(index) && !needs_all(end)) ++end;
+  LayerOfParts* const observer = is_joined(end) && needs_all(end) ? nodes_[end].layer->of_parts() : nullptr;
+  if (end == index + 1 && observer == nullptr) {
+    nodes_[index].layer->forward(work_);
+    return end;
+  }
+  for (std::size_t at = index; at < end; ++at) nodes_[at].layer->of_parts()->begin_forward(work_);
+  const std::size_t step = samples_of_part(index, end);
+  for (std::size_t first = 0; first < work_.samples; first += step) {
+    const Range part{first, std::min(first + step, work_.samples)};
+    for (std::size_t at = index; at < end; ++at) nodes_[at].layer->of_parts()->forward_part(work_, part);
+    if (observer != nullptr) observer->observe(work_, part);
+  }
+  return end;
+}
+
 Vec CpuNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) {
   omp_set_num_threads(1);  // applies to the calling thread: one core per rank
   reserve(std::max<std::size_t>(count, 1));  // also for an empty share, so that layers always have memory
@@ -235,7 +290,7 @@ Vec CpuNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const 
   source.gather(ids, pass, *outputs_.front());
   work_ = {count, pass.training, pass.seed, pass.epoch, ids_.data(), weights.empty() ? weights_.data() : weights.data(),
            gradients_.data(), buffers_.data()};
-  for (Node& node : nodes_) node.layer->forward(work_);
+  for (std::size_t index = 0; index < nodes_.size();) index = forward_from(index);
   return {outputs_.back()->value, count * spec_.targets * spec_.classes};
 }
 
@@ -272,12 +327,33 @@ void CpuNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   work_.share = share;
   Tensor& logits = *outputs_.back();
   if (!dlogits.empty() && logits.needs_gradient) std::copy(dlogits.begin(), dlogits.end(), logits.gradient);
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    if (!node->output->needs_gradient) continue;
-    if (node->output != &logits) add_gradients(*node->output);
-    node->layer->backward(work_);
-    if (node->parameters.size() > 0 && ready) ready(gradients().slice(node->parameters));
+  for (std::size_t end = nodes_.size(); end > 0;) end = backward_to(end, ready);
+}
+
+// forward_from() in the other direction, for the layer before `end`. Returns the end of the layers that are left.
+std::size_t CpuNetwork::backward_to(std::size_t end, const Ready& ready) {
+  const auto needs_all = [&](std::size_t at) { return nodes_[at].layer->of_parts()->needs_all(); };
+  std::size_t begin = end - 1;
+  if (!nodes_[begin].output->needs_gradient) return begin;
+  if (nodes_[begin].output != outputs_.back()) add_gradients(*nodes_[begin].output);
+  if (is_joined_back(begin) && needs_all(begin) && !needs_all(begin - 1)) --begin;
+  LayerOfParts* const observer = is_joined_back(begin) && needs_all(begin - 1) ? nodes_[begin - 1].layer->of_parts() : nullptr;
+  if (begin == end - 1 && observer == nullptr) {
+    nodes_[begin].layer->backward(work_);
+  } else {
+    for (std::size_t at = end; at-- > begin;) nodes_[at].layer->of_parts()->begin_backward(work_);
+    const std::size_t step = samples_of_part(begin, end);
+    for (std::size_t first = 0; first < work_.samples; first += step) {
+      const Range part{first, std::min(first + step, work_.samples)};
+      for (std::size_t at = end; at-- > begin;) nodes_[at].layer->of_parts()->backward_part(work_, part);
+      if (observer != nullptr) observer->observe_gradient(work_, part);
+    }
+    for (std::size_t at = end; at-- > begin;) nodes_[at].layer->of_parts()->end_backward(work_);
   }
+  for (std::size_t at = end; at-- > begin;) {
+    if (nodes_[at].parameters.size() > 0 && ready) ready(gradients().slice(nodes_[at].parameters));
+  }
+  return begin;
 }
 
 }  // namespace

@@ -1,16 +1,22 @@
 #include "cpu/winograd.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 
 namespace mgcompare {
 namespace {
 
 // Transformed inputs of a group of tiles stay in the L2 cache while all outputs are computed from them.
-constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
-// Transformed inputs and gradients that are summed at a time. More tiles make the sums over lanes rarer.
-constexpr std::size_t kSumBytes = std::size_t{40} << 20;
-constexpr std::size_t kMostSummed = 96;  // tiles
+constexpr std::size_t kGroupBytes = std::size_t{512} << 10;
+// Outputs whose products are kept at a time.
+constexpr std::size_t kPanel = 40;
+// Transformed inputs and gradients that are summed at a time stay in the cache. More tiles make the sums over lanes rarer.
+constexpr std::size_t kSumBytes = std::size_t{2} << 20;
+constexpr std::size_t kMostSummed = 48;  // tiles
 constexpr std::size_t kLeastChannels = 16;
 
 std::size_t tiles_along(std::size_t pixels) { return (pixels + 1) / 2; }
@@ -23,15 +29,28 @@ TiledPlanes outputs_of(const WinogradShape& shape, std::size_t outputs) {
   return {outputs, shape.out_height(), shape.out_width(), tiles_along(shape.out_width()), {0, 0}};
 }
 
-// Aligned memory of the thread, which its layers use in turn.
+// Memory of the thread, which its layers use in turn. The places of a tile are in different pages, so pages are huge where possible.
 enum class Use { inputs, products, summed_inputs, summed_gradients };
 float* scratch(Use use, std::size_t floats) {
-  constexpr std::size_t kAlignment = 64;
-  thread_local std::vector<float> memories[4];
-  std::vector<float>& memory = memories[static_cast<std::size_t>(use)];
-  if (memory.size() < floats + kAlignment / sizeof(float)) memory.resize(floats + kAlignment / sizeof(float));
-  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-  return memory.data() + (kAlignment - address % kAlignment) % kAlignment / sizeof(float);
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  struct Release {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  struct Memory {
+    std::unique_ptr<float, Release> data;
+    std::size_t floats = 0;
+  };
+  thread_local Memory memories[4];
+  Memory& memory = memories[static_cast<std::size_t>(use)];
+  if (memory.floats < floats) {
+    const std::size_t bytes = (floats * sizeof(float) + kHugePage - 1) / kHugePage * kHugePage;
+    memory = {};
+    memory.data.reset(static_cast<float*>(std::aligned_alloc(kHugePage, bytes)));
+    if (memory.data == nullptr) throw std::bad_alloc();
+    madvise(memory.data.get(), bytes, MADV_HUGEPAGE);
+    memory.floats = bytes / sizeof(float);
+  }
+  return memory.data.get();
 }
 
 // filter (3 x 3) to (4 x 4): the transform of rows, then of columns.
@@ -81,36 +100,50 @@ bool pays(std::size_t channels, std::size_t outputs) { return std::min(channels,
 
 WinogradFilters::WinogradFilters(const WinogradShape& shape)
     : shape_(shape), filters_(kPlaces * shape.channels * shape.outputs) {
-  const std::size_t fitting = kGroupBytes / (kPlaces * shape.channels * kLanes * sizeof(float)) / 4 * 4;
-  group_ = std::min(std::clamp<std::size_t>(fitting, 4, 32), tiles_of(shape));
+  const std::size_t fitting = kGroupBytes / (kPlaces * shape.channels * kLanes * sizeof(float)) / kChunk * kChunk;
+  group_ = std::clamp<std::size_t>(fitting, kChunk, 32);
 }
 
 void WinogradFilters::load(const float* weights, bool transposed) {
   const std::size_t inputs = shape_.channels, outputs = shape_.outputs;
-  for (std::size_t o = 0; o < outputs; ++o) {
-    const std::size_t tile = o / kTile, count = std::min(kTile, outputs - tile * kTile);
-    float* const to = filters_.data() + tile * kTile * kPlaces * inputs + o % kTile;
-    for (std::size_t c = 0; c < inputs; ++c) {
-      const float* const from = weights + (transposed ? c * outputs + o : o * inputs + c) * 9;
-      float filter[3][3], changed[4][4];
-      for (std::size_t k = 0; k < 9; ++k) filter[k / 3][k % 3] = from[transposed ? 8 - k : k];
-      transform_filter(filter, changed);
-      for (std::size_t place = 0; place < kPlaces; ++place) to[(place * inputs + c) * count] = changed[place / 4][place % 4];
+  const EvenParts panels{outputs, kPanel};
+  for (std::size_t panel = 0; panel < panels.count(); ++panel) {
+    const std::size_t begin = panels.begin(panel), size = panels.begin(panel + 1) - begin;
+    const EvenParts parts{size, kTile};
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+      const std::size_t first = parts.begin(part), count = parts.begin(part + 1) - first;
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t o = begin + first + k;
+        float* const to = filters_.data() + (begin * kPlaces + first) * inputs + k;
+        for (std::size_t c = 0; c < inputs; ++c) {
+          const float* const from = weights + (transposed ? c * outputs + o : o * inputs + c) * 9;
+          float filter[3][3], changed[4][4];
+          for (std::size_t n = 0; n < 9; ++n) filter[n / 3][n % 3] = from[transposed ? 8 - n : n];
+          transform_filter(filter, changed);
+          for (std::size_t place = 0; place < kPlaces; ++place) to[place * size * inputs + c * count] = changed[place / 4][place % 4];
+        }
+      }
     }
   }
 }
 
 void WinogradFilters::convolve(const float* in, const float* bias, float* out) const {
   const std::size_t tiles = tiles_of(shape_), plane = shape_.out_height() * shape_.out_width() * kLanes;
-  float* const transformed = scratch(Use::inputs, kPlaces * place_stride(shape_.channels, group_) * kLanes);
-  float* const products = scratch(Use::products, kPlaces * place_stride(kTile, group_) * kLanes);
+  const std::size_t chunk = kPlaces * place_stride(shape_.channels, kChunk) * kLanes;
+  const EvenParts panels{shape_.outputs, kPanel};
+  float* const transformed = scratch(Use::inputs, group_ / kChunk * chunk);
+  float* const products = scratch(Use::products, kPlaces * place_stride(std::min(kPanel, shape_.outputs), kChunk) * kLanes);
   for (std::size_t first = 0; first < tiles; first += group_) {
     const std::size_t count = std::min(group_, tiles - first);
-    kernels().transform_tiles(inputs_of(shape_), in, first, count, group_, transformed);
-    for (std::size_t o = 0; o < shape_.outputs; o += kTile) {
-      const std::size_t outputs = std::min(kTile, shape_.outputs - o);
-      kernels().multiply_tiles(transformed, filters_.data() + o * kPlaces * shape_.channels, shape_.channels, outputs, count, group_, products);
-      kernels().finish_tiles(outputs_of(shape_, outputs), products, bias == nullptr ? nullptr : bias + o, first, count, group_, out + o * plane);
+    kernels().transform_tiles(inputs_of(shape_), in, first, count, kChunk, transformed);
+    for (std::size_t panel = 0; panel < panels.count(); ++panel) {
+      const std::size_t o = panels.begin(panel), outputs = panels.begin(panel + 1) - o;
+      const float* const panel_bias = bias == nullptr ? nullptr : bias + o;
+      for (std::size_t t = 0; t < count; t += kChunk) {
+        const std::size_t some = std::min(kChunk, count - t);
+        kernels().multiply_tiles(transformed + t / kChunk * chunk, filters_.data() + o * kPlaces * shape_.channels, shape_.channels, outputs, some, products);
+        kernels().finish_tiles(outputs_of(shape_, outputs), products, panel_bias, first + t, some, out + o * plane);
+      }
     }
   }
 }

@@ -38,7 +38,7 @@ class WinogradFilters {
  private:
   WinogradShape shape_;
   std::size_t group_;               // tiles whose transformed inputs stay in the cache
-  std::vector<float> filters_;      // (tile of outputs, place, channel, output of the tile)
+  std::vector<float> filters_;      // (panel of outputs, place, part of the panel, channel, output of the part)
 };
 
 // Sums the gradient of the weights over blocks.

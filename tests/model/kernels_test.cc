@@ -205,6 +205,89 @@ TEST_P(KernelSets, PoolingGivesGradientsToTheFirstLargestPixel) {
   }
 }
 
+double derivative(Activation activation, double y) {
+  if (activation == Activation::tanh) return 1 - y * y;
+  if (activation == Activation::relu) return y > 0 ? 1 : 0;
+  return activation == Activation::sigmoid ? y * (1 - y) : 1;
+}
+
+TEST_P(KernelSets, BatchNormalisationOfAPlaneOfAnySize) {
+  constexpr float kScale = -0.7f, kShift = 0.2f, kMean = 0.3f, kCurve = 0.11f, kLevel = -0.4f;
+  for (const Activation activation : {Activation::none, Activation::tanh, Activation::relu, Activation::sigmoid}) {
+    for (std::size_t pixels : {1, 3, 4, 7, 12, 13}) {
+      const std::size_t size = pixels * kLanes;
+      const Array<float> x = random(size, 1), slopes = random(size, 2);
+      Array<float> y(device_, size + kLanes), back(device_, size + kLanes);
+      y[size] = back[size] = 9;
+      kernels_.normalize(activation, x.data(), kScale, kShift, pixels, y.data());
+      Array<float> expected(device_, size);
+      for (std::size_t i = 0; i < size; ++i) expected[i] = x[i] * kScale + kShift;
+      kernels_.activate(activation, expected.data(), size);
+      Numbers sums(kLanes), products(kLanes), squares(kLanes), totals(kLanes), slopes_of_x(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        EXPECT_NEAR(y[i], expected[i], 1e-6);
+        const double gradient = slopes[i] * derivative(activation, y[i]);
+        totals[i % kLanes] += x[i];
+        squares[i % kLanes] += (x[i] - kMean) * (x[i] - kMean);
+        sums[i % kLanes] += gradient;
+        products[i % kLanes] += gradient * (x[i] - kMean);
+        slopes_of_x[i] = gradient * kScale + x[i] * kCurve + kLevel;
+      }
+      // All add to what is there.
+      Numbers found_sums(kLanes, 2), found_products(kLanes, 3), found_squares(kLanes, 4), found_totals(kLanes, 5);
+      const Normalized from{activation, x.data(), y.data(), slopes.data(), kScale, kShift};
+      kernels_.sum_products(from, pixels, kMean, found_sums.data(), found_products.data());
+      kernels_.sum_squares(x.data(), pixels, kMean, found_squares.data());
+      kernels_.sum_lanes(x.data(), pixels, found_totals.data());
+      kernels_.normalize_back(from, pixels, kCurve, kLevel, back.data());
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        EXPECT_NEAR(found_sums[lane], sums[lane] + 2, 1e-5);
+        EXPECT_NEAR(found_products[lane], products[lane] + 3, 1e-5);
+        EXPECT_NEAR(found_squares[lane], squares[lane] + 4, 1e-5);
+        EXPECT_NEAR(found_totals[lane], totals[lane] + 5, 1e-5);
+      }
+      for (std::size_t i = 0; i < size; ++i) EXPECT_NEAR(back[i], slopes_of_x[i], 1e-6);
+      EXPECT_EQ(y[size], 9) << "wrote past the end";
+      EXPECT_EQ(back[size], 9) << "wrote past the end";
+    }
+  }
+}
+
+TEST_P(KernelSets, ProductsOfTilesAndTheirSums) {
+  for (std::size_t channels : {1, 4, 7, 18}) {
+    for (std::size_t outputs : {1, 3, 6, 9, 17}) {
+      const std::size_t values = place_stride(channels, kChunk) * kLanes, made = place_stride(outputs, kChunk) * kLanes;
+      const Array<float> tiles = random(kPlaces * values, 1), weights = random(kPlaces * channels * outputs, 2), slopes = random(kPlaces * made, 3);
+      const auto value = [&](std::size_t place, std::size_t c, std::size_t i) { return tiles[place * values + c * kChunk * kLanes + i]; };
+      for (std::size_t count = 1; count <= kChunk; ++count) {
+        Array<float> products(device_, kPlaces * made);
+        std::vector<float> sums(kPlaces * outputs * channels, 0.5f);
+        kernels_.multiply_tiles(tiles.data(), weights.data(), channels, outputs, count, products.data());
+        kernels_.correlate_tiles(slopes.data(), tiles.data(), outputs, channels, count, kChunk, sums.data());
+        Numbers expected(products.size()), expected_sums(sums.size(), 0.5);
+        const EvenParts parts{outputs, kTile};
+        for (std::size_t place = 0; place < kPlaces; ++place) {
+          for (std::size_t part = 0; part < parts.count(); ++part) {
+            for (std::size_t o = parts.begin(part); o < parts.begin(part + 1); ++o) {
+              for (std::size_t c = 0; c < channels; ++c) {
+                const std::size_t width = parts.begin(part + 1) - parts.begin(part);
+                const double weight = weights[(place * outputs + parts.begin(part)) * channels + c * width + o - parts.begin(part)];
+                for (std::size_t i = 0; i < count * kLanes; ++i) {
+                  const std::size_t at = place * made + o * kChunk * kLanes + i;
+                  expected[at] += weight * value(place, c, i);
+                  expected_sums[(place * outputs + o) * channels + c] += static_cast<double>(slopes[at]) * value(place, c, i);
+                }
+              }
+            }
+          }
+        }
+        EXPECT_LT(relative_error(products, expected), 1e-6) << channels << " channels, " << outputs << " outputs, " << count << " tiles";
+        EXPECT_LT(relative_error(sums, expected_sums), 1e-6) << channels << " channels, " << outputs << " outputs, " << count << " tiles";
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, KernelSets, ::testing::ValuesIn(sets()), [](const auto& info) {
   std::string name = info.param->name;
   std::erase(name, '-');

@@ -218,6 +218,26 @@ TEST(BatchNorm, RunningStatisticsMoveTowardsTheBatchAndServeEvaluation) {
   EXPECT_LT(relative_error(logits, expected), 1e-5);
 }
 
+// Images of which 16 samples are more than a part of the batch has (kPartBytes in core/cpu/network.cc), and a part of fewer samples.
+TEST(BatchNorm, ABatchInPartsAgreesWithTheReferenceLoops) {
+  LayerConfig wide = convolution(6, 3), narrow = convolution(3, 3);
+  wide.bias = narrow.bias = false;
+  wide.padding[0] = wide.padding[1] = narrow.padding[0] = narrow.padding[1] = 1;
+  const ModelConfig model{"parts", {wide, layer("batch_norm"), layer("tanh"), narrow, layer("batch_norm"), layer("sigmoid"), max_pool(2),
+                                    convolution(4, 2), layer("batch_norm"), layer("tanh"), dense(3)}};
+  constexpr std::size_t kCount = 37;
+  Rig rig(model, {1, 40, 44}, 3, 64);
+  const std::vector<float> logits = rig.logits(2, kCount);
+  const Numbers expected = reference_forward(rig.spec, Numbers(rig.weights.begin(), rig.weights.end()), Numbers(rig.spec.buffers, 0),
+                                             rig.inputs(2, kCount), rig.ids(2, kCount), {});
+  EXPECT_LT(relative_error(logits, expected), 3e-6);
+  const std::vector<float> gradient = rig.gradient(2, kCount);
+  for (std::size_t part = 0; part < 6; ++part) {  // the layers that work on parts
+    const Range range = rig.spec.parts[part].range;
+    EXPECT_LT(rig.gradient_error(gradient, 2, kCount, range, range.size() / 2), 1e-4) << rig.spec.parts[part].name;
+  }
+}
+
 TEST(BatchNorm, SynchronisedSharesEqualTheWholeBatchAlsoWithEmptyOnes) {
   constexpr std::size_t kBatch = 21;
   Rig whole(normalized(), kDigit, 10, 32);
