@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "cuda/algorithm_choice.h"
@@ -26,11 +27,25 @@ cublasComputeType_t compute_type(Element factors, Precision precision) {
   return CUBLAS_COMPUTE_32F_PEDANTIC;
 }
 
-// Common alignment in bytes, 4, 8 or 16: slices of the flat vectors may begin at any element.
-std::uint32_t alignment(const void* a, const void* b, const void* c) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b) |
-                    reinterpret_cast<std::uintptr_t>(c);
+// Common alignment in bytes of all matrices, 4, 8 or 16: slices of the flat vectors may begin at any element.
+std::uint32_t alignment(const Product& p) {
+  const auto bits_of = [](const void* first, const Spacing& spacing, Element element) {
+    return reinterpret_cast<std::uintptr_t>(first) | spacing.matrices * bytes_of(element);
+  };
+  const auto bits = bits_of(p.a, p.a_spacing, p.factors) | bits_of(p.b, p.b_spacing, p.factors) | bits_of(p.c, p.c_spacing, p.result);
   return bits % 16 == 0 ? 16 : bits % 8 == 0 ? 8 : 4;
+}
+
+// One of several products.
+Product one_of(Product p, std::size_t index) {
+  const auto moved = [&](const void* first, Spacing& spacing, Element element) {
+    return static_cast<const std::uint8_t*>(first) + index * std::exchange(spacing.matrices, 0) * bytes_of(element);
+  };
+  p.a = moved(p.a, p.a_spacing, p.factors);
+  p.b = moved(p.b, p.b_spacing, p.factors);
+  p.c = const_cast<std::uint8_t*>(moved(p.c, p.c_spacing, p.result));
+  p.count = 1;
+  return p;
 }
 
 }  // namespace
@@ -39,7 +54,8 @@ struct Blas::Plan {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
   std::vector<cublasLtMatmulAlgo_t> algorithms;  // sorted by cuBLASLt's estimate
-  std::size_t chosen = 0;
+  std::size_t chosen = 0;           // algorithms.size(): each product by itself
+  Precision precision{};
 
   Plan() = default;
   Plan(const Plan&) = delete;
@@ -64,6 +80,7 @@ Blas::~Blas() {
 
 std::unique_ptr<Blas::Plan> Blas::make_plan(const Product& p, Precision precision, std::uint32_t bytes) {
   auto plan = std::make_unique<Plan>();
+  plan->precision = precision;
   check(cublasLtMatmulDescCreate(&plan->operation, compute_type(p.factors, precision), CUDA_R_32F), kWhat);
   // cuBLASLt is column-major, so it computes C^T = op(B)^T op(A)^T.
   const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -73,12 +90,17 @@ std::unique_ptr<Blas::Plan> Blas::make_plan(const Product& p, Precision precisio
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, first);
   set(CUBLASLT_MATMUL_DESC_TRANSB, second);
-  const auto layout = [&](cublasLtMatrixLayout_t* made, Element element, std::size_t rows, std::size_t columns) {
-    check(cublasLtMatrixLayoutCreate(made, type_of(element), rows, columns, static_cast<std::int64_t>(rows)), kWhat);
+  const auto layout = [&](cublasLtMatrixLayout_t* made, Element element, std::size_t rows, std::size_t columns, const Spacing& spacing) {
+    check(cublasLtMatrixLayoutCreate(made, type_of(element), rows, columns, static_cast<std::int64_t>(spacing.rows == 0 ? rows : spacing.rows)), kWhat);
+    if (p.count == 1) return;
+    const auto count = static_cast<std::int32_t>(p.count);
+    const auto stride = static_cast<std::int64_t>(spacing.matrices);
+    check(cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)), kWhat);
+    check(cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)), kWhat);
   };
-  layout(&plan->first, p.factors, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k);
-  layout(&plan->second, p.factors, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m);
-  layout(&plan->result, p.result, p.n, p.m);
+  layout(&plan->first, p.factors, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.b_spacing);
+  layout(&plan->second, p.factors, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.a_spacing);
+  layout(&plan->result, p.result, p.n, p.m, p.c_spacing);
 
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), kWhat);
@@ -107,8 +129,8 @@ std::unique_ptr<Blas::Plan> Blas::make_plan(const Product& p, Precision precisio
 }
 
 Blas::Plan& Blas::plan(const Product& p, Precision precision) {
-  const std::uint32_t bytes = alignment(p.a, p.b, p.c);
-  const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.factors, p.result, precision, bytes, measuring_};
+  const std::uint32_t bytes = alignment(p);
+  const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.factors, p.result, p.count, p.a_spacing, p.b_spacing, p.c_spacing, precision, bytes, measuring_};
   std::unique_ptr<Plan>& plan = plans_[key];
   if (plan != nullptr) return *plan;
   plan = make_plan(p, precision, bytes);
@@ -117,27 +139,36 @@ Blas::Plan& Blas::plan(const Product& p, Precision precision) {
   std::ostringstream problem;
   problem << "cublaslt-" << cublasLtGetVersion() << ' ' << p.m << '-' << p.n << '-' << p.k << '-' << p.transpose_a << p.transpose_b
           << '-' << static_cast<int>(p.factors) << static_cast<int>(p.result) << '-' << to_string(precision) << '-' << bytes;
-  const std::size_t best = fastest_algorithm(stream_, problem.str(), plan->algorithms.size(), [&](std::size_t index) {
-    return queue(p, *plan, plan->algorithms[index]) == CUBLAS_STATUS_SUCCESS;
+  if (p.count > 1) problem << '-' << p.count;
+  for (const Spacing& spacing : {p.a_spacing, p.b_spacing, p.c_spacing})
+    if (spacing != Spacing()) problem << '-' << spacing.rows << '.' << spacing.matrices;
+  for (std::size_t index = 0; p.count > 1 && index < p.count; ++index) this->plan(one_of(p, index), precision);  // measured before, not within
+  const std::size_t candidates = plan->algorithms.size() + (p.count > 1 ? 1 : 0);
+  const std::size_t best = fastest_algorithm(stream_, problem.str(), candidates, [&](std::size_t index) {
+    return queue(p, *plan, index) == CUBLAS_STATUS_SUCCESS;
   });
-  if (best < plan->algorithms.size()) plan->chosen = best;
+  if (best < candidates) plan->chosen = best;
   return *plan;
 }
 
-cublasStatus_t Blas::queue(const Product& p, const Plan& plan, const cublasLtMatmulAlgo_t& algorithm) const {
+cublasStatus_t Blas::queue(const Product& p, const Plan& plan, std::size_t algorithm) {
+  if (algorithm == plan.algorithms.size()) {
+    for (std::size_t index = 0; index < p.count; ++index) multiply(one_of(p, index), plan.precision);
+    return CUBLAS_STATUS_SUCCESS;
+  }
   return cublasLtMatmul(handle_, plan.operation, &p.alpha, p.b, plan.first, p.a, plan.second, &p.beta, p.c, plan.result, p.c,
-                        plan.result, &algorithm, workspace_, kWorkspace, stream_);
+                        plan.result, &plan.algorithms[algorithm], workspace_, kWorkspace, stream_);
 }
 
 void Blas::multiply(const Product& p, Precision precision) {
-  if (p.m == 0 || p.n == 0) return;
+  if (p.m == 0 || p.n == 0 || p.count == 0) return;
   if (p.k == 0) {
     if (p.beta != 0) throw Error("matmul() does not support k = 0 with beta != 0: set beta to 0 or k to at least 1");
     check(cudaMemsetAsync(p.c, 0, p.m * p.n * bytes_of(p.result), stream_), kWhat);
     return;
   }
   const Plan& plan = this->plan(p, precision);
-  check(queue(p, plan, plan.algorithms[plan.chosen]), kWhat);
+  check(queue(p, plan, plan.chosen), kWhat);
 }
 
 }  // namespace mgcompare::cuda

@@ -46,7 +46,7 @@ class Fusions {
   std::optional<int> added_to(std::size_t index) const;
 
   const NetworkSpec& spec_;
-  const bool fuses_;                // otherwise recurrent layers only, which cuDNN computes together
+  const bool fuses_;                // otherwise recurrent layers only, which cuDNN, too, computes together
   bool pools_;                      // max pooling can be fused
   bool drops_;                      // dropout is not left out
   std::vector<std::size_t> readers_;  // [0] of the sample, [i + 1] of layer i

@@ -13,6 +13,7 @@
 #include "cuda/library/activation.h"
 #include "cuda/library/batch_norm.h"
 #include "cuda/library/pooling.h"
+#include "cuda/library/recurrent.h"
 #include "cuda/library/response_norm.h"
 #include "cuda/library/sum.h"
 #include "cuda/merge.h"
@@ -103,7 +104,9 @@ std::unique_ptr<Layer> LayerChoice::make(std::size_t index, Fusion fusion, const
   if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusions_.left_to(index), fusion.activation, inputs, output);
   if (gates_of(type) > 0) {
     const auto begin = spec_.layers.begin() + static_cast<std::ptrdiff_t>(index);
-    return make_recurrent(device_, {begin, begin + static_cast<std::ptrdiff_t>(fusion.layers)}, numerics_.precision, input, output);
+    const std::vector<LayerSpec> layers(begin, begin + static_cast<std::ptrdiff_t>(fusion.layers));
+    return uses_library() ? library::make_recurrent(device_, layers, numerics_.precision, input, output)
+                          : make_recurrent(device_, layers, numerics_.precision, input, output);
   }
   if (type == LayerType::add) return make_sum(device_, fusion.activation, inputs, output);
   if (type == LayerType::concat) return make_concatenation(device_, inputs, output);

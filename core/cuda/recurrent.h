@@ -1,10 +1,10 @@
 #pragma once
 
-// GRU and LSTM layers by cuDNN, whose gates, biases and reset-after form are those of the CPU twins (cpu/gru.h, cpu/lstm.h).
-// Consecutive layers of one type and width are computed together, so that a layer can work at a position while the layer before
-// it works at the next one. cuDNN reads (time, sample, feature), so the input and the output are transposed. Weights and states
-// have the element type of the input; with bf16, cuDNN adds in float32 and rounds the gradients of the weights to bf16. Only a
-// training pass can be followed by a backward pass.
+// GRU and LSTM layers, whose gates, biases and reset-after form are those of the CPU twins (cpu/gru.h, cpu/lstm.h). Consecutive layers of one
+// type and width are computed together in waves (recurrent_shape.h): one call of cuBLASLt and one kernel for all layers of a wave. Any number
+// of units and features; rows are padded to 16 bytes. Products, states and what is kept for the backward pass have the element type of the
+// input; the sums of a product, the gradients of the states and those of the weights are in float32. Only a training pass can be followed by
+// a backward pass.
 
 #include <memory>
 #include <vector>

@@ -55,6 +55,17 @@ __global__ void transpose_strips(Matrices matrices, unsigned strips, bool tall, 
   }
 }
 
+// One block per row of `to`.
+constexpr unsigned kRowThreads = 128;
+
+template <class T>
+__global__ void swap_rows(std::size_t first, std::size_t second, std::size_t size, const T* from, std::size_t from_row, T* to, std::size_t to_row) {
+  const std::size_t row = blockIdx.x;
+  const T* const source = from + (row % first * second + row / first) * from_row;
+  wait_for_previous_kernel();
+  for (std::size_t i = threadIdx.x; i < size; i += blockDim.x) to[row * to_row + i] = source[i];
+}
+
 struct Same {
   __device__ float operator()(float x) const { return x; }
 };
@@ -82,6 +93,16 @@ void transpose(cudaStream_t stream, const Matrices& matrices, const void* from, 
       const auto blocks = static_cast<unsigned>(std::min<std::size_t>(matrices.count * down * across, 132 * 16));
       launch(stream, blocks, kTile * kRows, 0, transpose_tiles<From, To>, matrices, down, across, in, out);
     });
+  });
+}
+
+void swap_axes(cudaStream_t stream, Element element, std::size_t first, std::size_t second, std::size_t size, const void* from,
+               std::size_t from_row, void* to, std::size_t to_row) {
+  if (first * second == 0) return;
+  with_element(element, [&](auto type) {
+    using T = decltype(type);
+    launch(stream, static_cast<unsigned>(first * second), kRowThreads, 0, swap_rows<T>, first, second, size, static_cast<const T*>(from), from_row,
+           static_cast<T*>(to), to_row);
   });
 }
 

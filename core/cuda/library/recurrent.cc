@@ -1,4 +1,4 @@
-#include "cuda/recurrent.h"
+#include "cuda/library/recurrent.h"
 
 #include <algorithm>
 #include <map>
@@ -7,25 +7,14 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "cuda/launch.h"
-#include "cuda/pack.h"
+#include "cuda/status.h"
 #include "cuda/transpose.h"
 #include "mgcompare/error.h"
 
-namespace mgcompare::cuda {
+namespace mgcompare::cuda::library {
 namespace {
 
 constexpr char kWhat[] = "computing a recurrent layer";
-constexpr unsigned kRowThreads = 128;
-
-// One block per row of `to`: from (first, second, size) to (second, first, size).
-template <class T>
-__global__ void swap_axes(const T* from, T* to, std::size_t first, std::size_t second, std::size_t size) {
-  const std::size_t row = blockIdx.x;
-  const T* const line = from + (row % first * second + row / first) * size;
-  for (std::size_t i = threadIdx.x; i < size; i += blockDim.x) to[row * size + i] = line[i];
-}
-
 // cuDNN's descriptors of one batch size, and the memory that it needs.
 struct Sequences {
   cudnnRNNDataDescriptor_t in = nullptr, out = nullptr;
@@ -149,12 +138,7 @@ class Recurrent : public Layer {
   void* workspace() const { return work_.empty() ? device_.handles().workspace : work_.data(); }
 
   void swap(const void* from, void* to, std::size_t first, std::size_t second, std::size_t size) const {
-    with_element(element_, [&](auto zero) {
-      using T = decltype(zero);
-      swap_axes<<<static_cast<unsigned>(first * second), kRowThreads, 0, device_.compute_stream()>>>(
-          static_cast<const T*>(from), static_cast<T*>(to), first, second, size);
-    });
-    check(cudaGetLastError(), kWhat);
+    swap_axes(device_.compute_stream(), element_, first, second, size, from, size, to, size);
   }
 
   // The gradient of all states, zero where the output has only the last one.
@@ -266,4 +250,4 @@ std::unique_ptr<Layer> make_recurrent(CudaDevice& device, std::vector<LayerSpec>
   return std::make_unique<Recurrent>(device, std::move(layers), precision, input, output);
 }
 
-}  // namespace mgcompare::cuda
+}  // namespace mgcompare::cuda::library
