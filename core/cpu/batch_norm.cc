@@ -59,6 +59,7 @@ class BatchNorm : public LayerOfParts {
   }
 
   void begin_forward(const Work& work) override {
+    saw_gradient_ = false;  // if the pass before was abandoned
     if (work.training) {
       measure(work);
       if (count_ > 0) move_running(work.buffers + spec_.buffers.begin);

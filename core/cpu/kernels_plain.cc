@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "cpu/kernels.h"
 #include "cpu/kernels_sets.h"

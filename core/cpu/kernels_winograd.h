@@ -193,20 +193,21 @@ void finish_tiles(const TiledPlanes& planes, const float* products, const float*
   }
 }
 
+// Runs of Half lanes from two registers in turn: the first or the second half of each pair of runs.
+template <int Half, int Second, int... lane> MGCOMPARE_INLINE Lanes picked(Lanes one, Lanes other, std::integer_sequence<int, lane...>) {
+  return __builtin_shufflevector(one, other, (lane / Half % 2 * static_cast<int>(kWidth) + lane / Half / 2 * 2 * Half + Second * Half + lane % Half)...);
+}
+
+template <int Half> MGCOMPARE_INLINE void add_halves(Lanes (&rows)[kWidth]) {
+  constexpr auto kAll = std::make_integer_sequence<int, static_cast<int>(kWidth)>();
+#pragma GCC unroll 8
+  for (int i = 0; i < Half; ++i) rows[i] = picked<Half, 0>(rows[i], rows[i + Half], kAll) + picked<Half, 1>(rows[i], rows[i + Half], kAll);
+  if constexpr (Half > 1) add_halves<Half / 2>(rows);
+}
+
 // The sums of each register's lanes, added pairwise as by sum_lanes().
 MGCOMPARE_INLINE Lanes sum_each(Lanes (&rows)[kWidth]) {
-#pragma GCC unroll 8
-  for (int half = kWidth / 2; half > 0; half /= 2) {
-    Words low, high;
-#pragma GCC unroll 16
-    for (int lane = 0; lane < static_cast<int>(kWidth); ++lane) {
-      const int segment = lane / half;
-      low[lane] = segment % 2 * static_cast<int>(kWidth) + segment / 2 * 2 * half + lane % half;
-      high[lane] = low[lane] + half;
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < half; ++i) rows[i] = __builtin_shuffle(rows[i], rows[i + half], low) + __builtin_shuffle(rows[i], rows[i + half], high);
-  }
+  add_halves<static_cast<int>(kWidth) / 2>(rows);
   return rows[0];
 }
 

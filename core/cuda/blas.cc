@@ -55,7 +55,6 @@ struct Blas::Plan {
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
   std::vector<cublasLtMatmulAlgo_t> algorithms;  // sorted by cuBLASLt's estimate
   std::size_t chosen = 0;           // algorithms.size(): each product by itself
-  Precision precision{};
 
   Plan() = default;
   Plan(const Plan&) = delete;
@@ -80,7 +79,6 @@ Blas::~Blas() {
 
 std::unique_ptr<Blas::Plan> Blas::make_plan(const Product& p, Precision precision, std::uint32_t bytes) {
   auto plan = std::make_unique<Plan>();
-  plan->precision = precision;
   check(cublasLtMatmulDescCreate(&plan->operation, compute_type(p.factors, precision), CUDA_R_32F), kWhat);
   // cuBLASLt is column-major, so it computes C^T = op(B)^T op(A)^T.
   const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -121,7 +119,7 @@ std::unique_ptr<Blas::Plan> Blas::make_plan(const Product& p, Precision precisio
                                      preference, kMostMeasured, found.data(), &results);
   cublasLtMatmulPreferenceDestroy(preference);
   check(status, kWhat);
-  if (results == 0)
+  if (results == 0 && p.count == 1)
     throw Error("cuBLASLt has no algorithm to multiply " + std::to_string(p.m) + " x " + std::to_string(p.k) + " by " +
                 std::to_string(p.k) + " x " + std::to_string(p.n) + " matrices: report this with the config");
   for (int k = 0; k < results; ++k) plan->algorithms.push_back(found[static_cast<std::size_t>(k)].algo);
@@ -135,25 +133,29 @@ Blas::Plan& Blas::plan(const Product& p, Precision precision) {
   if (plan != nullptr) return *plan;
   plan = make_plan(p, precision, bytes);
   // Only a product that overwrites its result can be repeated.
-  if (!measuring_ || p.beta != 0 || plan->algorithms.size() < 2 || !can_measure(stream_)) return *plan;
+  const std::size_t candidates = plan->algorithms.size() + (p.count > 1 ? 1 : 0);
+  if (!measuring_ || p.beta != 0 || candidates < 2 || !can_measure(stream_)) return *plan;
   std::ostringstream problem;
   problem << "cublaslt-" << cublasLtGetVersion() << ' ' << p.m << '-' << p.n << '-' << p.k << '-' << p.transpose_a << p.transpose_b
           << '-' << static_cast<int>(p.factors) << static_cast<int>(p.result) << '-' << to_string(precision) << '-' << bytes;
-  if (p.count > 1) problem << '-' << p.count;
-  for (const Spacing& spacing : {p.a_spacing, p.b_spacing, p.c_spacing})
-    if (spacing != Spacing()) problem << '-' << spacing.rows << '.' << spacing.matrices;
+  if (p.count > 1) problem << "-x" << p.count;
+  for (const auto& [name, spacing] : {std::pair{'a', p.a_spacing}, std::pair{'b', p.b_spacing}, std::pair{'c', p.c_spacing}})
+    if (spacing != Spacing()) problem << '-' << name << spacing.rows << '.' << spacing.matrices;
   for (std::size_t index = 0; p.count > 1 && index < p.count; ++index) this->plan(one_of(p, index), precision);  // measured before, not within
-  const std::size_t candidates = plan->algorithms.size() + (p.count > 1 ? 1 : 0);
   const std::size_t best = fastest_algorithm(stream_, problem.str(), candidates, [&](std::size_t index) {
-    return queue(p, *plan, index) == CUBLAS_STATUS_SUCCESS;
+    return queue(p, precision, *plan, index) == CUBLAS_STATUS_SUCCESS;
   });
   if (best < candidates) plan->chosen = best;
   return *plan;
 }
 
-cublasStatus_t Blas::queue(const Product& p, const Plan& plan, std::size_t algorithm) {
+cublasStatus_t Blas::queue(const Product& p, Precision precision, const Plan& plan, std::size_t algorithm) {
   if (algorithm == plan.algorithms.size()) {
-    for (std::size_t index = 0; index < p.count; ++index) multiply(one_of(p, index), plan.precision);
+    for (std::size_t index = 0; index < p.count; ++index) {
+      const Product one = one_of(p, index);
+      const Plan& of_one = this->plan(one, precision);
+      if (const cublasStatus_t status = queue(one, precision, of_one, of_one.chosen); status != CUBLAS_STATUS_SUCCESS) return status;
+    }
     return CUBLAS_STATUS_SUCCESS;
   }
   return cublasLtMatmul(handle_, plan.operation, &p.alpha, p.b, plan.first, p.a, plan.second, &p.beta, p.c, plan.result, p.c,
@@ -168,7 +170,7 @@ void Blas::multiply(const Product& p, Precision precision) {
     return;
   }
   const Plan& plan = this->plan(p, precision);
-  check(queue(p, plan, plan.chosen), kWhat);
+  check(queue(p, precision, plan, plan.chosen), kWhat);
 }
 
 }  // namespace mgcompare::cuda

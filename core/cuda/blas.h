@@ -44,7 +44,8 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  // Several products are computed by one call or one after the other, whichever is measured to be faster.
+  // Several products are computed by one call; one after the other where that is measured to be faster, or where cuBLASLt has no algorithm for
+  // all of them.
   // fp32: products and sums in float32. tf32, bf16: fp32 factors are rounded before the multiplication; sums remain float32.
   // `precision` must not be automatic. With k = 0, which only a single product without gaps may have, C is set to zero.
   void multiply(const Product& problem, Precision precision);
@@ -58,7 +59,7 @@ class Blas {
                          Precision, std::uint32_t, bool>;
   Plan& plan(const Product& problem, Precision precision);
   std::unique_ptr<Plan> make_plan(const Product& problem, Precision precision, std::uint32_t bytes);
-  cublasStatus_t queue(const Product& problem, const Plan& plan, std::size_t algorithm);
+  cublasStatus_t queue(const Product& problem, Precision precision, const Plan& plan, std::size_t algorithm);
 
   cudaStream_t stream_;
   cublasLtHandle_t handle_ = nullptr;

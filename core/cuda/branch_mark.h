@@ -24,7 +24,8 @@ class BranchMark {
     set_ = bytes >= kWorthWaiting || !device_.move_mark();
     if (set_) device_.mark_branch(event_);
   }
-  // Lets the compute stream wait for the point that was set since the last join, if one was.
+  // Lets the compute stream wait for the point that was set since the last join, if one was. A mark that was set in prepare() is joined in
+  // forward(), because it may stand for what later layers queued.
   void join() {
     if (std::exchange(set_, false)) device_.join_branch(event_);
   }

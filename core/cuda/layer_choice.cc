@@ -105,7 +105,8 @@ std::unique_ptr<Layer> LayerChoice::make(std::size_t index, Fusion fusion, const
   if (gates_of(type) > 0) {
     const auto begin = spec_.layers.begin() + static_cast<std::ptrdiff_t>(index);
     const std::vector<LayerSpec> layers(begin, begin + static_cast<std::ptrdiff_t>(fusion.layers));
-    return uses_library() ? library::make_recurrent(device_, layers, numerics_.precision, input, output)
+    // How fast waves are in fp32 has not been measured.
+    return uses_library() || numerics_.precision == Precision::fp32 ? library::make_recurrent(device_, layers, numerics_.precision, input, output)
                           : make_recurrent(device_, layers, numerics_.precision, input, output);
   }
   if (type == LayerType::add) return make_sum(device_, fusion.activation, inputs, output);

@@ -1,5 +1,6 @@
 #include "cuda/recurrent.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,22 +18,18 @@ namespace {
 class Recurrent : public Layer {
  public:
   Recurrent(CudaDevice& device, std::vector<LayerSpec> layers, Precision precision, Port& input, Tensor& output)
-      : device_(device), layers_(std::move(layers)), shape_(layers_.front(), layers_.size()), precision_(precision), input_(input), output_(output),
-        element_(input.tensor->format.element), weights_(device, shape_, layers_, element_), cells_(device, shape_, element_), prepared_(device), turned_ready_(device) {
+      : device_(device), layers_(std::move(layers)), shape_(layers_.front(), layers_.size()), precision_(precision), input_(input),
+        output_(output), element_(input.tensor->format.element), weights_(device, shape_, layers_, element_),
+        cells_(device, shape_, element_), prepared_(device), transposed_ready_(device) {
     // The fast kernels for tf32 read both factors along the sum.
-    if (precision == Precision::tf32) turned_ = device_array<std::uint8_t>(device, bytes(shape_.state_matrices() * matrix()));
+    if (precision == Precision::tf32) transposed_ = device_array<std::uint8_t>(device, bytes(shape_.state_matrices() * matrix()));
   }
 
   void reserve(std::size_t samples) override {
-    const auto array = [&](std::size_t elements) {
-      Array<std::uint8_t> made = device_array<std::uint8_t>(device_, bytes(elements));
-      device_.zero(made.data(), made.size());  // padding stays zero
-      return made;
-    };
+    const auto array = [&](std::size_t elements) { return device_array<std::uint8_t>(device_, bytes(elements)); };
     const std::size_t rows = shape_.positions * samples;
-    inputs_ = array(rows * shape_.row);
-    if (input_.tensor->needs_gradient) input_gradients_ = array(rows * shape_.row);
-    input_products_ = array(rows * shape_.gate_rows());
+    inputs_ = array(rows * shape_.row);  // zeros, of which swap_axes() never overwrites the padding
+    input_products_ = array(rows * std::max(shape_.gate_rows(), shape_.row));
     products_ = array(samples * shape_.product_size());
     states_ = array((shape_.waves() + 1) * samples * shape_.state_size());
     kept_ = array(shape_.waves() * samples * shape_.kept_size());
@@ -44,16 +41,17 @@ class Recurrent : public Layer {
     if (work.samples == 0) return;
     const cudaStream_t branch = device_.fork_branch();
     weights_.load(branch, work.weights);
-    prepared_.set(weights_.bytes());
-    if (!work.training || turned_.empty()) return;
-    transpose(branch, {shape_.state_matrices(), shape_.gate_rows(), shape_.width}, weights_.of_states(), element_, turned_.data(), element_);
-    turned_ready_.set(2 * turned_.size());
+    prepared_.set(weights_.loaded_bytes());
+    if (!work.training || transposed_.empty()) return;
+    transpose(branch, {shape_.state_matrices(), shape_.gate_rows(), shape_.width}, weights_.of_states(), element_, transposed_.data(), element_);
+    transposed_ready_.set(2 * transposed_.size());
   }
 
   void forward(const Work& work) override {
     const std::size_t samples = work.samples;
     if (samples == 0) return;
-    swap_axes(device_.compute_stream(), element_, samples, shape_.positions, shape_.features, input_.tensor->value, shape_.features, inputs_.data(), shape_.row);
+    swap_axes(device_.compute_stream(), element_, samples, shape_.positions, shape_.features, input_.tensor->value, shape_.features,
+              inputs_.data(), shape_.row);
     prepared_.join();
     multiply({.a = inputs_.data(), .b = weights_.of_input(), .c = input_products_.data(), .m = shape_.positions * samples, .n = shape_.gate_rows(),
               .k = shape_.row, .transpose_b = true, .factors = element_, .result = element_});
@@ -63,17 +61,12 @@ class Recurrent : public Layer {
       multiply_states(samples, wave);
       cells_.forward(samples, static_cast<int>(wave), work.training, arrays(), output);
     }
+    // The backward pass needs it, but a mark must be joined before later layers join theirs.
+    transposed_ready_.join();
   }
 
   void backward(const Work& work) override {
-    if (work.samples == 0) {
-      const std::size_t begin = layers_.front().parameters().begin, end = layers_.back().parameters().end;
-      device_.zero(work.gradients + begin, (end - begin) * sizeof(float));
-      return;
-    }
-    if (!work.training)
-      throw Error("layer '" + layers_.front().config.name + "' has no gradient of an evaluation pass: begin with a training pass");
-    turned_ready_.join();
+    if (!begin_recurrent_backward(device_, layers_, work)) return;
     for (std::size_t wave = shape_.waves(); wave-- > 0;) {
       if (wave + 1 < shape_.waves()) multiply_gradients(work.samples, wave);
       cells_.backward(work.samples, static_cast<int>(wave), arrays(), {output_.gradient, returns_sequences()});
@@ -112,10 +105,10 @@ class Recurrent : public Layer {
 
   // And what their gradients add to those of these states: one product for each matrix.
   void multiply_gradients(std::size_t samples, std::size_t wave) const {
-    const bool turned = !turned_.empty();
-    multiply({.a = kept_in(samples, wave + 1, 1), .b = turned ? turned_.data() : weights_.of_states(), .c = cells_.slopes(), .m = samples,
-              .n = shape_.width, .k = shape_.gate_rows(), .transpose_b = turned, .factors = element_, .count = shape_.state_matrices(),
-              .a_spacing = {shape_.kept_size(), shape_.gate_rows()}, .b_spacing = {turned ? shape_.gate_rows() : shape_.width, matrix()},
+    const bool transposed = !transposed_.empty();
+    multiply({.a = kept_in(samples, wave + 1, 1), .b = transposed ? transposed_.data() : weights_.of_states(), .c = cells_.slopes(), .m = samples,
+              .n = shape_.width, .k = shape_.gate_rows(), .transpose_b = transposed, .factors = element_, .count = shape_.state_matrices(),
+              .a_spacing = {shape_.kept_size(), shape_.gate_rows()}, .b_spacing = {transposed ? shape_.gate_rows() : shape_.width, matrix()},
               .c_spacing = {shape_.slope_size(), shape_.width}});
   }
 
@@ -138,9 +131,9 @@ class Recurrent : public Layer {
   }
 
   void backward_input(std::size_t samples) const {
-    multiply({.a = kept_in(samples, 0, 0), .b = weights_.of_input(), .c = input_gradients_.data(), .m = shape_.positions * samples, .n = shape_.row,
+    multiply({.a = kept_in(samples, 0, 0), .b = weights_.of_input(), .c = input_products_.data(), .m = shape_.positions * samples, .n = shape_.row,
               .k = shape_.gate_rows(), .factors = element_, .result = element_, .a_spacing = {shape_.kept_size(), 0}});
-    swap_axes(device_.compute_stream(), element_, shape_.positions, samples, shape_.features, input_gradients_.data(), shape_.row, input_.gradient,
+    swap_axes(device_.compute_stream(), element_, shape_.positions, samples, shape_.features, input_products_.data(), shape_.row, input_.gradient,
               shape_.features);
   }
 
@@ -153,15 +146,26 @@ class Recurrent : public Layer {
   const Element element_;
   RecurrentWeights weights_;
   RecurrentCells cells_;
-  BranchMark prepared_, turned_ready_;
-  Array<std::uint8_t> turned_;      // the matrices of the states, each (unit, gate row); empty: not needed
+  BranchMark prepared_, transposed_ready_;
+  Array<std::uint8_t> transposed_;      // the matrices of the states, each (unit, gate row); empty: not needed
   // Of the element type:
-  Array<std::uint8_t> inputs_, input_gradients_;  // (position, sample, feature)
-  Array<std::uint8_t> input_products_, products_, states_, kept_;  // as in RecurrentArrays
+  Array<std::uint8_t> inputs_;      // (position, sample, feature)
+  Array<std::uint8_t> input_products_, products_, states_, kept_;  // as in RecurrentArrays; backward, the first has the inputs' gradients
   Array<float> memory_;
 };
 
 }  // namespace
+
+bool begin_recurrent_backward(CudaDevice& device, const std::vector<LayerSpec>& layers, const Work& work) {
+  if (work.samples == 0) {
+    const std::size_t begin = layers.front().parameters().begin, end = layers.back().parameters().end;
+    device.zero(work.gradients + begin, (end - begin) * sizeof(float));
+    return false;
+  }
+  if (!work.training)
+    throw Error("layer '" + layers.front().config.name + "' has no gradient of an evaluation pass: begin with a training pass");
+  return true;
+}
 
 std::unique_ptr<Layer> make_recurrent(CudaDevice& device, std::vector<LayerSpec> layers, Precision precision, Port& input,
                                       Tensor& output) {

@@ -10,7 +10,8 @@ namespace mgcompare::cuda {
 namespace {
 
 constexpr int V = 4;                // neighbouring units of a thread
-constexpr int kKept = 4;            // values of a unit
+constexpr int kKept = RecurrentCells::kSums;  // values of a unit, and then its gradients
+static_assert(RecurrentShape::kMultiple % V == 0);
 constexpr unsigned kCellThreads = 128, kCellBlocks = 4 * 132;
 
 __device__ inline float sigmoid(float x) { return activated<Activation::sigmoid>(x); }
@@ -18,9 +19,8 @@ __device__ inline float slope_of_sigmoid(float y) { return y * (1 - y); }
 __device__ inline float slope_of_tanh(float y) { return 1 - y * y; }
 
 struct Gru {
+  static constexpr LayerType kType = LayerType::gru;
   static constexpr int kGates = 3;
-  // Which of the gradients that backward() returns is that of a product with the state.
-  static __device__ constexpr int of_state(int gate) { return gate == 2 ? 3 : gate; }
 
   // Of the input and of the state: r, z, n. Kept are these gates and n's product with the state.
   static __device__ float forward(const float (&x)[kGates], const float (&h)[kGates], float before, float&, float (&kept)[kKept]) {
@@ -45,8 +45,8 @@ struct Gru {
 };
 
 struct Lstm {
+  static constexpr LayerType kType = LayerType::lstm;
   static constexpr int kGates = 4;
-  static __device__ constexpr int of_state(int gate) { return gate; }
 
   // i, f, g, o.
   static __device__ float forward(const float (&x)[kGates], const float (&h)[kGates], float, float& memory, float (&kept)[kKept]) {
@@ -71,7 +71,7 @@ struct Lstm {
 
 // A thread has V units of every so-many-th sample of one layer, which is that of its block.
 struct Cells {
-  unsigned samples, layers, width, units, positions;
+  unsigned samples, layers, width, units, positions, product_size;
   int wave;
   unsigned lanes;                   // threads for the units of a sample
 
@@ -92,6 +92,14 @@ struct Cells {
     return (of_all_positions ? static_cast<std::size_t>(sample) * positions + position() : sample) * units + unit();
   }
   __device__ bool has_output(bool of_all_positions) const { return is_last_layer() && (of_all_positions || position() + 1 == static_cast<int>(positions)); }
+};
+
+// Of the gradients that Cell::backward() returns, those of the products with the state.
+template <class Cell> struct StateColumns {
+  int at[Cell::kGates];
+  constexpr StateColumns() : at() {
+    for (int gate = 0; gate < Cell::kGates; ++gate) at[gate] = static_cast<int>(RecurrentCells::sum_of(Cell::kType, static_cast<std::size_t>(gate), true));
+  }
 };
 
 template <int K, class T> __device__ void load_columns(const T* from, unsigned width, float (&values)[K][V]) {
@@ -141,9 +149,8 @@ __global__ void __launch_bounds__(kCellThreads) forward_cells(Cells cells, bool 
   }
   float biases[2 * G][V];
   load_columns<2 * G>(arrays.biases + static_cast<std::size_t>(layer) * 2 * G * width + cells.unit(), width, biases);
-  const unsigned product_size = (cells.layers > 1 ? 2 * cells.layers + 1 : 2) * G * width;
   for (unsigned sample = cells.row(); sample < cells.samples; sample += cells.rows()) {
-    const T* const products = static_cast<const T*>(arrays.products) + static_cast<std::size_t>(sample) * product_size + layer * 2 * G * width + cells.unit();
+    const T* const products = static_cast<const T*>(arrays.products) + static_cast<std::size_t>(sample) * cells.product_size + layer * 2 * G * width + cells.unit();
     const T* const inputs = layer > 0 ? products
                                       : static_cast<const T*>(arrays.inputs) +
                                             (static_cast<std::size_t>(cells.position()) * cells.samples + sample) * G * width + cells.unit();
@@ -176,6 +183,7 @@ template <class Cell, class T>
 __global__ void __launch_bounds__(kCellThreads)
     backward_cells(Cells cells, RecurrentArrays arrays, RecurrentOutput gradient, const float* slopes, float* carried_by, float* partial) {
   constexpr int G = Cell::kGates;
+  constexpr StateColumns<Cell> state_columns;
   if (cells.unit() >= cells.width || !cells.has_position()) return;
   const auto* const states = static_cast<const T*>(arrays.states);
   auto* const kept_of = static_cast<T*>(arrays.kept);
@@ -217,19 +225,11 @@ __global__ void __launch_bounds__(kCellThreads)
 #pragma unroll
     for (int g = 0; g < G; ++g) {
       store<V>(at + g * width, kept[g]);
-      store<V>(at + (G + g) * width, kept[Cell::of_state(g)]);
+      store<V>(at + (G + g) * width, kept[state_columns.at[g]]);
     }
     store<V>(carried_at, carried);
   }
   store_columns<kKept>(partial_sums, width, sums);
-}
-
-// Calls f(Cell(), T()).
-template <class F> void with_cell(LayerType type, Element element, F f) {
-  with_element(element, [&](auto value) {
-    if (type == LayerType::gru) return f(Gru(), value);
-    return f(Lstm(), value);
-  });
 }
 
 }  // namespace
@@ -255,20 +255,26 @@ void RecurrentCells::reserve(std::size_t samples) {
   sums_ = device_array<float>(device_, grid(samples).rows() * shape_.layers * kSums * shape_.width);
 }
 
-void RecurrentCells::forward(std::size_t samples, int wave, bool keeps, const RecurrentArrays& arrays, const RecurrentOutput& output) const {
+// Calls f(grid, cells, Cell(), T()).
+template <class F> void RecurrentCells::with_cells(std::size_t samples, int wave, F f) const {
   const Grid grid = this->grid(samples);
-  const Cells cells{static_cast<unsigned>(samples), static_cast<unsigned>(shape_.layers), static_cast<unsigned>(shape_.width),
-                    static_cast<unsigned>(shape_.units), static_cast<unsigned>(shape_.positions), wave, grid.lanes};
-  with_cell(shape_.type, element_, [&](auto cell, auto value) {
+  const auto narrow = [](std::size_t value) { return static_cast<unsigned>(value); };
+  const Cells cells{narrow(samples), narrow(shape_.layers), narrow(shape_.width), narrow(shape_.units), narrow(shape_.positions),
+                    narrow(shape_.product_size()), wave, grid.lanes};
+  with_element(element_, [&](auto value) {
+    if (shape_.type == LayerType::gru) return f(grid, cells, Gru(), value);
+    return f(grid, cells, Lstm(), value);
+  });
+}
+
+void RecurrentCells::forward(std::size_t samples, int wave, bool keeps, const RecurrentArrays& arrays, const RecurrentOutput& output) const {
+  with_cells(samples, wave, [&](const Grid& grid, const Cells& cells, auto cell, auto value) {
     launch(device_.compute_stream(), grid.blocks, kCellThreads, 0, forward_cells<decltype(cell), decltype(value)>, cells, keeps, arrays, output);
   });
 }
 
 void RecurrentCells::backward(std::size_t samples, int wave, const RecurrentArrays& arrays, const RecurrentOutput& gradient) const {
-  const Grid grid = this->grid(samples);
-  const Cells cells{static_cast<unsigned>(samples), static_cast<unsigned>(shape_.layers), static_cast<unsigned>(shape_.width),
-                    static_cast<unsigned>(shape_.units), static_cast<unsigned>(shape_.positions), wave, grid.lanes};
-  with_cell(shape_.type, element_, [&](auto cell, auto value) {
+  with_cells(samples, wave, [&](const Grid& grid, const Cells& cells, auto cell, auto value) {
     launch(device_.compute_stream(), grid.blocks, kCellThreads, 0, backward_cells<decltype(cell), decltype(value)>, cells, arrays, gradient,
            slopes_.data(), carried_.data(), sums_.data());
   });

@@ -34,18 +34,21 @@ class RecurrentCells {
   void forward(std::size_t samples, int wave, bool keeps, const RecurrentArrays& arrays, const RecurrentOutput& output) const;
   // Replaces what is kept. The waves are called from the last one to 0.
   void backward(std::size_t samples, int wave, const RecurrentArrays& arrays, const RecurrentOutput& gradient) const;
-  // What the products add to the gradients of the states of the next wave to be called, fp32: (sample, layer, unit) of the layer's own product,
-  // followed by that of the next layer.
+  // What products add to the gradients of the states of the next wave to be called, fp32: (sample, layer, product of the layer's own state or
+  // of the next layer's input, unit).
   float* slopes() const { return slopes_.data(); }
   // Sums over samples and positions of the gradients of products, after the backward passes: (layer, sum, unit). Those of input and state
   // differ for the candidate of a GRU only.
   void sum_gradients(cudaStream_t stream, std::size_t samples, float* sums) const;
   static constexpr std::size_t kSums = 4;
-  static std::size_t sum_of(LayerType type, std::size_t gate, bool of_state) { return type == LayerType::gru && of_state && gate == 2 ? 3 : gate; }
+  static constexpr std::size_t sum_of(LayerType type, std::size_t gate, bool of_state) {
+    return type == LayerType::gru && of_state && gate == 2 ? 3 : gate;
+  }
 
  private:
   struct Grid;
   Grid grid(std::size_t samples) const;
+  template <class F> void with_cells(std::size_t samples, int wave, F f) const;
 
   CudaDevice& device_;
   const RecurrentShape shape_;

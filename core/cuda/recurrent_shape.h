@@ -37,10 +37,12 @@ struct RecurrentShape {
 
   LayerType type;
   std::size_t layers, gates, positions, features, units;
-  std::size_t row, width;           // features and units, followed by zeros so that rows are aligned to 16 bytes
+  std::size_t row, width;           // features and units, followed by zeros up to a multiple of kMultiple
+
+  static constexpr std::size_t kMultiple = 8;  // elements: 16 bytes of bf16
 
  private:
-  static std::size_t padded(std::size_t size) { return (size + 7) / 8 * 8; }
+  static std::size_t padded(std::size_t size) { return (size + kMultiple - 1) / kMultiple * kMultiple; }
 };
 
 }  // namespace mgcompare::cuda

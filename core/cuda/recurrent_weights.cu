@@ -37,14 +37,12 @@ __global__ void store_parts(const RecurrentPart* parts, const float* weights, co
 }  // namespace
 
 RecurrentWeights::RecurrentWeights(CudaDevice& device, const RecurrentShape& shape, const std::vector<LayerSpec>& layers, Element element)
-    : element_(element), of_input_(shape.gate_rows() * shape.row) {
-  const std::size_t size = of_input_ + shape.layers * shape.state_rows() * shape.width;
+    : element_(element), input_size_(shape.gate_rows() * shape.row) {
+  const std::size_t size = input_size_ + shape.layers * shape.state_rows() * shape.width;
   weights_ = device_array<std::uint8_t>(device, size * bytes_of(element));
   biases_ = device_array<float>(device, shape.layers * 2 * shape.gate_rows());
   gradients_ = device_array<float>(device, size);
   bias_gradients_ = device_array<float>(device, shape.layers * RecurrentCells::kSums * shape.width);
-  device.zero(weights_.data(), weights_.size());
-  device.zero(biases_.data(), biases_.size() * sizeof(float));
   std::vector<RecurrentPart> parts;
   for (std::size_t index = 0; index < layers.size(); ++index) add_parts(shape, layers[index], index, parts);
   parts_ = device_array<RecurrentPart>(device, parts.size());
@@ -58,8 +56,8 @@ void RecurrentWeights::add_parts(const RecurrentShape& shape, const LayerSpec& l
     const std::size_t columns = of_samples ? shape.features : shape.units, spacing = of_samples ? shape.row : shape.width;
     // The rows of a layer's input are behind those of the state of the layer before.
     const std::size_t begin = of_samples ? 0
-                              : of_state ? of_input_ + index * shape.state_rows() * spacing
-                                         : of_input_ + ((index - 1) * shape.state_rows() + shape.gate_rows()) * spacing;
+                              : of_state ? input_size_ + index * shape.state_rows() * spacing
+                                         : input_size_ + ((index - 1) * shape.state_rows() + shape.gate_rows()) * spacing;
     const Range& matrices = of_state ? layer.recurrent : layer.weights;
     const Range& biases = of_state ? layer.recurrent_bias : layer.bias;
     for (std::size_t gate = 0; gate < shape.gates; ++gate) {

@@ -30,19 +30,19 @@ class RecurrentWeights {
   void store_gradients(cudaStream_t stream, float* vector) const;
 
   const std::uint8_t* of_input() const { return weights_.data(); }
-  const std::uint8_t* of_states() const { return weights_.data() + of_input_ * bytes_of(element_); }
+  const std::uint8_t* of_states() const { return weights_.data() + input_size_ * bytes_of(element_); }
   const float* biases() const { return biases_.data(); }  // (layer, of the input or of the state, gate row)
   float* input_gradient() const { return gradients_.data(); }
-  float* state_gradient() const { return gradients_.data() + of_input_; }
+  float* state_gradient() const { return gradients_.data() + input_size_; }
   float* bias_gradient() const { return bias_gradients_.data(); }  // RecurrentCells::sum_gradients()
-  // Read and written by a step.
-  std::size_t bytes() const { return weights_.size() * 3; }
+  // Read and written by load(), about.
+  std::size_t loaded_bytes() const { return gradients_.size() * (sizeof(float) + bytes_of(element_)); }
 
  private:
   void add_parts(const RecurrentShape& shape, const LayerSpec& layer, std::size_t index, std::vector<RecurrentPart>& parts) const;
 
   const Element element_;
-  const std::size_t of_input_;      // elements
+  const std::size_t input_size_;    // elements of the weights of the input
   Array<std::uint8_t> weights_;
   Array<float> biases_, gradients_, bias_gradients_;
   Array<RecurrentPart> parts_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/recurrent.h"
 #include "cuda/status.h"
 #include "cuda/transpose.h"
 #include "mgcompare/error.h"
@@ -104,13 +105,7 @@ class Recurrent : public Layer {
   }
 
   void backward(const Work& work) override {
-    if (work.samples == 0) {
-      const std::size_t begin = first().parameters().begin, end = layers_.back().parameters().end;
-      device_.zero(work.gradients + begin, (end - begin) * sizeof(float));
-      return;
-    }
-    if (!work.training)
-      throw Error("layer '" + first().config.name + "' has no gradient of an evaluation pass: begin with a training pass");
+    if (!begin_recurrent_backward(device_, layers_, work)) return;
     const Sequences& sequences = fitting(work.samples);
     const cudnnHandle_t cudnn = device_.handles().cudnn;
     spread_output_gradient(work.samples);
