@@ -191,7 +191,7 @@ PromiseCheck PromiseChecks::check(const Row& row) const {
          kDepartureFactorWithin * std::max(weights, weights_before) + kDepartureOfSmoothWeights}};
     for (const auto& [what, departure, bound] : departures) {
       if (!(departure > bound)) continue;
-      const PromiseCheck found{PromiseState::broken, i + 1, what, departure, bound, departure <= kDoubtfulFactor * bound || rises({mine.data(), i + 1})};
+      const PromiseCheck found{PromiseState::broken, i + 1, what, departure, bound, departure <= kDoubtfulFactor * bound || rises(mine)};
       if (!found.is_doubtful) return found;
       if (check.state != PromiseState::broken) check = found;
     }

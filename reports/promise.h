@@ -52,7 +52,7 @@ struct PromiseCheck {
   std::string what;                 // "weights", "weights within the epoch", "statistics" or "loss"; of an unchecked one, why
   // In that epoch: of weights and statistics relative to their norm, of the loss relative to the baseline's in the first epoch.
   double departure = 0, bound = 0;
-  bool is_doubtful = false;         // it departs, but by little, or its own loss had risen again
+  bool is_doubtful = false;         // it departs, but by little, or its own loss rises again in some epoch
 };
 
 // Whether the row is the one-device baseline or a reference.

@@ -172,6 +172,22 @@ TEST(PromiseCheck, ADepartureLittleBeyondItsBoundCountsInMostRepeats) {
   EXPECT_EQ(checked({1}, 0.17).state, PromiseState::broken);
 }
 
+// With inputs that are not scaled, for instance, where one of several orders of summation stays close to the baseline by chance.
+TEST(PromiseCheck, ADepartureOfATrainingWhoseLossRisesLaterCountsInMostRepeats) {
+  const auto checked = [](const std::vector<std::size_t>& rows, double last_loss) {
+    RunMaker maker = pair(0.001);
+    for (Row& row : maker.run.rows) row.result.epochs.resize(3, row.result.epochs.back());
+    for (const std::size_t row : rows) {
+      maker.run.rows[row].result.epochs[1].loss = 0.17;
+      maker.run.rows[row].result.epochs[2].loss = last_loss;
+    }
+    return compare_rows(maker.run).cells[1].promise;
+  };
+  EXPECT_EQ(checked({1}, 0.17).state, PromiseState::broken);
+  EXPECT_EQ(checked({1}, 0.5).state, PromiseState::unchecked);
+  EXPECT_EQ(checked({1, 3}, 0.5).state, PromiseState::broken);
+}
+
 // Of the epoch's end the second row's weights depart by `moved`, in its middle by `within`.
 PromiseState state_within(double moved, double within) {
   RunMaker maker = pair(moved);
