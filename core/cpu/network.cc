@@ -30,9 +30,6 @@
 namespace mgcompare {
 namespace {
 
-// What a part of the samples should have at most in a tensor, so that it is in the cache when the next layer reads it.
-constexpr std::size_t kPartBytes = std::size_t{1} << 20;
-
 struct Node {
   std::unique_ptr<Layer> layer;
   Tensor* output = nullptr;
@@ -42,8 +39,8 @@ struct Node {
 
 class CpuNetwork : public Network {
  public:
-  CpuNetwork(Device& device, const NetworkSpec& spec, const Numerics& numerics)
-      : device_(device), spec_(spec), numerics_(numerics), weights_(device, spec.parameters),
+  CpuNetwork(Device& device, const NetworkSpec& spec, const Numerics& numerics, std::size_t part_bytes)
+      : device_(device), spec_(spec), numerics_(numerics), part_bytes_(part_bytes), weights_(device, spec.parameters),
         gradients_(device, spec.parameters), buffers_(device, spec.buffers) {
     const std::vector<float> buffers = initial_buffers(spec);
     device.copy_to_device(buffers_.data(), buffers.data(), buffers.size() * sizeof(float));
@@ -85,6 +82,7 @@ class CpuNetwork : public Network {
   Device& device_;
   const NetworkSpec spec_;
   const Numerics numerics_;
+  const std::size_t part_bytes_;
   Array<float> weights_, gradients_, buffers_;
 
   // Layers hold references to tensors and ports, which stay valid in deques.
@@ -257,7 +255,7 @@ std::size_t CpuNetwork::samples_of_part(std::size_t begin, std::size_t end) cons
     features = std::max({features, nodes_[index].output->features, nodes_[index].input->tensor->features});
     least = std::max(least, nodes_[index].layer->of_parts()->samples_of_part());
   }
-  return std::max<std::size_t>(kPartBytes / (features * sizeof(float)) / least, 1) * least;
+  return std::max<std::size_t>(part_bytes_ / (features * sizeof(float)) / least, 1) * least;
 }
 
 // Layer `index`, and the next one if it reads the output of batch normalisation. The two take turns on parts of the samples, and batch
@@ -358,11 +356,11 @@ std::size_t CpuNetwork::backward_to(std::size_t end, const Ready& ready) {
 
 }  // namespace
 
-std::unique_ptr<Network> make_network(Device& device, const NetworkSpec& spec, const Numerics& numerics) {
+std::unique_ptr<Network> make_network(Device& device, const NetworkSpec& spec, const Numerics& numerics, std::size_t part_bytes) {
   if (numerics.precision != Precision::fp32) {
     throw Error(fmt::format("precision {} is not available on a CPU: use fp32", to_string(numerics.precision)));
   }
-  return std::make_unique<CpuNetwork>(device, spec, numerics);
+  return std::make_unique<CpuNetwork>(device, spec, numerics, part_bytes);
 }
 
 }  // namespace mgcompare

@@ -56,6 +56,15 @@ TEST_P(Layers, TheSameCallsGiveTheSameBits) {
   EXPECT_EQ(one.gradient(3, 1, {true, 5, 1}), other.gradient(3, 1, {true, 5, 1}));
 }
 
+// Of these images a part has up to 160 samples, because some layers need that many.
+TEST_P(Layers, ABatchInPartsGivesTheSameBits) {
+  Rig rig({"test", GetParam().layers}, GetParam().samples(), 336, GetParam().numerics);
+  rig.take_parts_of(kOnePart, GetParam().numerics);
+  const auto expected = rig.computed(2, 333);
+  rig.take_parts_of(kLeastParts, GetParam().numerics);
+  EXPECT_EQ(rig.computed(2, 333), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Layers, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 

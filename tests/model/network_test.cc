@@ -129,17 +129,18 @@ TEST(Network, TalliesLossHitsAndSamples) {
 }
 
 TEST(Network, ANaNShowsInTheLossAndIsNeverCorrect) {
-  for (const ModelConfig& model : {lenet(), keras_cnn(), mlp()}) {
-    Rig rig(model, kDigit, 10, 32);
-    std::vector<float> weights = rig.weights;
-    weights[0] = std::numeric_limits<float>::quiet_NaN();
-    rig.load(weights);
-    const Pass pass{false, 0, 0};
-    const Vec logits = rig.network->forward(*rig.feed, 0, 32, pass, {});
-    rig.network->loss(*rig.feed, 0, 32, logits, {}, 1);
-    const Tally tally = rig.network->take_tally();
-    EXPECT_TRUE(std::isnan(tally.loss)) << model.name;
-    EXPECT_EQ(tally.correct, 0u) << model.name;
+  for (const ModelConfig& model : {lenet(), keras_cnn(), mlp(), normalized()}) {
+    for (bool training : {false, true}) {
+      Rig rig(model, kDigit, 10, 32);
+      std::vector<float> weights = rig.weights;
+      weights[0] = std::numeric_limits<float>::quiet_NaN();
+      rig.load(weights);
+      const Vec logits = rig.network->forward(*rig.feed, 0, 32, {training, 0, 0}, {});
+      rig.network->loss(*rig.feed, 0, 32, logits, {}, 1);
+      const Tally tally = rig.network->take_tally();
+      EXPECT_TRUE(std::isnan(tally.loss)) << model.name << (training ? ", training" : "");
+      EXPECT_EQ(tally.correct, 0u) << model.name << (training ? ", training" : "");
+    }
   }
 }
 
@@ -218,40 +219,93 @@ TEST(BatchNorm, RunningStatisticsMoveTowardsTheBatchAndServeEvaluation) {
   EXPECT_LT(relative_error(logits, expected), 1e-5);
 }
 
-// Images of which 16 samples are more than a part of the batch has (kPartBytes in core/cpu/network.cc), and a part of fewer samples.
+// Values of mean 1000 and deviation 1 in images of 37 samples, so that 11 lanes of the last block are none of the batch.
+TEST(BatchNorm, KeepsTheVarianceOfChannelsWithALargeMean) {
+  LayerConfig normal = layer("batch_norm");
+  normal.momentum = 0.75;
+  constexpr std::size_t kCount = 37, kPixels = 15;
+  Rig rig({"m", {convolution(2, 1), normal, dense(10)}}, {1, 5, 3}, 10, 40);
+  const float factors[] = {3.4f, -3.5f}, offsets[] = {1000, -1000};
+  for (std::size_t c = 0; c < 2; ++c) {
+    rig.weights[rig.spec.layers[0].weights.begin + c] = factors[c];
+    rig.weights[rig.spec.layers[0].bias.begin + c] = offsets[c];
+  }
+  for (std::size_t bytes : {kLeastParts, kOnePart}) {
+    rig.take_parts_of(bytes);
+    rig.logits(0, kCount);
+    const Vec buffers = rig.network->buffers();
+    const Numbers inputs = rig.inputs(0, kCount);
+    double mean = 0, variance = 0;
+    for (double x : inputs) mean += x / (kCount * kPixels);
+    for (double x : inputs) variance += (x - mean) * (x - mean) / (kCount * kPixels);
+    for (std::size_t c = 0; c < 2; ++c) {
+      const double factor = factors[c];
+      EXPECT_NEAR(buffers[c], 0.25 * (mean * factor + offsets[c]), 1e-4);
+      EXPECT_NEAR(buffers[2 + c], 0.75 + 0.25 * variance * factor * factor, 3e-6);
+    }
+  }
+}
+
+LayerConfig of_same_size(std::size_t channels) {
+  LayerConfig config = convolution(channels, 3);
+  config.bias = false;
+  config.padding[0] = config.padding[1] = 1;
+  return config;
+}
+
+// Layers that work on parts of a batch, which here are of 16 samples: the images are so large that no layer needs more.
+const Shape kLarge{1, 36, 34};
+
+ModelConfig layers_of_parts() {
+  return {"parts", {of_same_size(16), layer("batch_norm"), layer("relu"), max_pool(2), of_same_size(17), layer("batch_norm"), layer("tanh"),
+                    of_same_size(5), layer("batch_norm"), layer("sigmoid"), convolution(4, 2), layer("batch_norm"), dense(7),
+                    layer("batch_norm"), layer("tanh"), dense(10)}};
+}
+
+TEST(BatchNorm, ABatchInPartsGivesTheSameBits) {
+  Rig rig(layers_of_parts(), kLarge, 10, 64);
+  rig.take_parts_of(kOnePart);
+  const auto expected = rig.computed(2, 53);
+  for (std::size_t bytes : {kLeastParts, kPartBytes}) {
+    rig.take_parts_of(bytes);
+    EXPECT_EQ(rig.computed(2, 53), expected) << bytes;
+  }
+}
+
 TEST(BatchNorm, ABatchInPartsAgreesWithTheReferenceLoops) {
-  LayerConfig wide = convolution(6, 3), narrow = convolution(3, 3);
-  wide.bias = narrow.bias = false;
-  wide.padding[0] = wide.padding[1] = narrow.padding[0] = narrow.padding[1] = 1;
-  const ModelConfig model{"parts", {wide, layer("batch_norm"), layer("tanh"), narrow, layer("batch_norm"), layer("sigmoid"), max_pool(2),
-                                    convolution(4, 2), layer("batch_norm"), layer("tanh"), dense(3)}};
+  const ModelConfig model{"parts", {of_same_size(6), layer("batch_norm"), layer("tanh"), of_same_size(3), layer("batch_norm"),
+                                    layer("sigmoid"), max_pool(2), convolution(4, 2), layer("batch_norm"), layer("tanh"), dense(3)}};
   constexpr std::size_t kCount = 37;
   Rig rig(model, {1, 40, 44}, 3, 64);
+  rig.take_parts_of(kLeastParts);
   const std::vector<float> logits = rig.logits(2, kCount);
   const Numbers expected = reference_forward(rig.spec, Numbers(rig.weights.begin(), rig.weights.end()), Numbers(rig.spec.buffers, 0),
                                              rig.inputs(2, kCount), rig.ids(2, kCount), {});
   EXPECT_LT(relative_error(logits, expected), 3e-6);
   const std::vector<float> gradient = rig.gradient(2, kCount);
-  for (std::size_t part = 0; part < 6; ++part) {  // the layers that work on parts
+  for (std::size_t part = 0; part < 6; ++part) {
     const Range range = rig.spec.parts[part].range;
     EXPECT_LT(rig.gradient_error(gradient, 2, kCount, range, range.size() / 2), 1e-4) << rig.spec.parts[part].name;
   }
 }
 
-TEST(BatchNorm, SynchronisedSharesEqualTheWholeBatchAlsoWithEmptyOnes) {
-  constexpr std::size_t kBatch = 21;
-  Rig whole(normalized(), kDigit, 10, 32);
-  const std::vector<float> expected = whole.gradient(3, kBatch, {}, 1.0f / kBatch);
-  const std::vector<float> statistics = copy_of(whole.network->buffers());
+struct Synchronised {
+  std::vector<std::vector<float>> gradients, buffers;  // of each rank
+};
 
-  const std::vector<Range> shares = {{0, 9}, {9, 9}, {9, 20}, {20, 21}};
-  std::vector<std::vector<float>> gradients(shares.size()), buffers(shares.size());
+// One pass over shares of a batch, on a thread each.
+Synchronised train_synchronised(const ModelConfig& model, const Shape& shape, std::size_t batch, const std::vector<Range>& shares,
+                                std::size_t part_bytes) {
+  Synchronised found;
+  found.gradients.resize(shares.size());
+  found.buffers.resize(shares.size());
   std::vector<Vec> given(shares.size());
   std::barrier context(static_cast<std::ptrdiff_t>(shares.size()));
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < shares.size(); ++rank) {
     threads.emplace_back([&, rank] {
-      Rig rig(normalized(), kDigit, 10, 32);
+      Rig rig(model, shape, 10, 64);
+      rig.take_parts_of(part_bytes);
       rig.network->synchronize_batch_norm([&](Vec mine) {
         given[rank] = mine;
         context.arrive_and_wait();
@@ -261,15 +315,33 @@ TEST(BatchNorm, SynchronisedSharesEqualTheWholeBatchAlsoWithEmptyOnes) {
         std::copy(sum.begin(), sum.end(), mine.begin());
         context.arrive_and_wait();
       });
-      gradients[rank] = rig.gradient(3 + shares[rank].begin, shares[rank].size(), {}, 1.0f / kBatch);
-      buffers[rank] = copy_of(rig.network->buffers());
+      found.gradients[rank] = rig.gradient(3 + shares[rank].begin, shares[rank].size(), {}, 1.0f / static_cast<float>(batch));
+      found.buffers[rank] = copy_of(rig.network->buffers());
     });
   }
   for (std::thread& thread : threads) thread.join();
+  return found;
+}
+
+TEST(BatchNorm, SynchronisedSharesEqualTheWholeBatchAlsoWithEmptyOnes) {
+  constexpr std::size_t kBatch = 21;
+  Rig whole(normalized(), kDigit, 10, 64);
+  const std::vector<float> expected = whole.gradient(3, kBatch, {}, 1.0f / kBatch);
+  const std::vector<float> statistics = copy_of(whole.network->buffers());
+
+  const Synchronised found = train_synchronised(normalized(), kDigit, kBatch, {{0, 9}, {9, 9}, {9, 20}, {20, 21}}, kPartBytes);
   std::vector<double> sum(expected.size());
-  for (const auto& part : gradients) std::transform(sum.begin(), sum.end(), part.begin(), sum.begin(), std::plus<>());
+  for (const auto& part : found.gradients) std::transform(sum.begin(), sum.end(), part.begin(), sum.begin(), std::plus<>());
   EXPECT_LT(relative_error(sum, expected), 1e-5);
-  for (const auto& found : buffers) EXPECT_LT(relative_error(found, statistics), 1e-6);
+  for (const auto& buffers : found.buffers) EXPECT_LT(relative_error(buffers, statistics), 1e-6);
+}
+
+TEST(BatchNorm, SynchronisedSharesInPartsGiveTheSameBits) {
+  const std::vector<Range> shares = {{0, 35}, {35, 35}, {35, 52}};
+  const Synchronised one = train_synchronised(layers_of_parts(), kLarge, 52, shares, kOnePart);
+  const Synchronised parts = train_synchronised(layers_of_parts(), kLarge, 52, shares, kLeastParts);
+  EXPECT_EQ(parts.gradients, one.gradients);
+  EXPECT_EQ(parts.buffers, one.buffers);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -59,6 +60,9 @@ template <class A, class B> double relative_error(const A& a, const B& b) {
   return std::sqrt(difference) / std::max(std::sqrt(norm), 1e-30);
 }
 
+// Limits of the bytes of a part of the batch: the layers take parts of the least size that they allow, or the whole batch.
+constexpr std::size_t kLeastParts = 1, kOnePart = std::numeric_limits<std::size_t>::max();
+
 class Rig {
  public:
   Rig(const ModelConfig& model, const Shape& shape, std::size_t classes, std::size_t samples,
@@ -78,6 +82,22 @@ class Rig {
       for (std::size_t i = 0; i < samples; ++i) order[i] = static_cast<std::uint32_t>(samples - 1 - i);
     }
     feed->set_order({order.data(), order.size()});
+  }
+
+  void take_parts_of(std::size_t bytes, const Numerics& numerics = {}) {
+    network = make_network(device, spec, numerics, bytes);
+    load(weights);
+  }
+
+  // Everything that a network computes: two passes of training, then one of evaluation.
+  std::vector<std::vector<float>> computed(std::size_t first, std::size_t count) {
+    std::vector<std::vector<float>> found;
+    for (const Pass& pass : {Pass{true, 5, 1}, Pass{true, 5, 2}, Pass{false, 5, 3}}) {
+      found.push_back(logits(first, count, pass));
+      found.push_back(gradient(first, count, pass));
+      found.emplace_back(network->buffers().begin(), network->buffers().end());
+    }
+    return found;
   }
 
   void load(const std::vector<float>& values) {
