@@ -43,7 +43,8 @@ const Cell& one_device(const Comparison& comparison, const Cell& cell) {
 const Cell* faster_at_another_batch(const Comparison& comparison, const Cell& best, const Cell& base) {
   const Cell& fastest = comparison.cells[comparison.ranking.front()];
   const TrialKey &trial = fastest.trial(), &own = best.trial();
-  const bool is_comparable = fastest.is_own == best.is_own && fastest.framework == best.framework && trial.device_kind == own.device_kind && trial.variant == own.variant;
+  const bool is_comparable =
+      fastest.is_own == best.is_own && fastest.framework == best.framework && trial.device_kind == own.device_kind && trial.variant == own.variant;
   return is_comparable && trial.devices == 1 && trial.global_batch != base.trial().global_batch ? &fastest : nullptr;
 }
 

@@ -102,8 +102,9 @@ std::vector<std::string> failure_sentences(const Comparison& comparison) {
 std::vector<std::string> consequences_of(const Comparison& comparison) {
   if (!comparison.has_results()) return failure_sentences(comparison);
   if (comparison.ranking.empty() && !answer(comparison).verdict.empty()) return {ranking_findings(comparison).front().text};
-  std::vector<std::string> all = {batch_range_text(comparison), why_not_text(comparison), above_ideal_text(comparison), further_repeats_below_answer(comparison), advice_text(comparison),
-                                  framework_summary(comparison)};
+  std::vector<std::string> all = {batch_range_text(comparison), why_not_text(comparison),
+                                  above_ideal_text(comparison), further_repeats_below_answer(comparison),
+                                  advice_text(comparison),      framework_summary(comparison)};
   std::erase(all, "");
   return all;
 }

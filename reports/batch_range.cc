@@ -56,7 +56,9 @@ std::string batch_range_text(const Comparison& comparison) {
   const bool is_decided = open.empty() && without.empty();
   if (is_decided && yes.empty()) return fmt::format("By samples/s, several devices are faster than one at none of the batches {}", batches_text(all));
   if (is_decided && no.empty()) return fmt::format("By samples/s, several devices are faster than one at all batches: {}", batches_text(all));
-  if (is_decided && yes.front() > no.back()) return fmt::format("By samples/s, several devices are faster than one from batch {} on, of the batches {}", count_text(static_cast<double>(yes.front())), batches_text(all));
+  if (is_decided && yes.front() > no.back())
+    return fmt::format("By samples/s, several devices are faster than one from batch {} on, of the batches {}", count_text(static_cast<double>(yes.front())),
+                       batches_text(all));
   if (is_decided) return fmt::format("By samples/s, several devices are faster than one at batch {}, but not at {}", batches_text(yes), batches_text(no));
   std::vector<std::string> texts;
   if (!yes.empty()) texts.push_back(fmt::format("several devices are faster than one at batch {}", batches_text(yes)));

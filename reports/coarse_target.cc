@@ -33,8 +33,9 @@ std::string coarse_target_text(const Comparison& comparison) {
   }
   if (coarse.empty()) return "";
   const std::string target = target_text(comparison.target_accuracy);
-  return fmt::format("Above {} already at the first evaluation: {}. {} time to {} is that of a whole {}: `evaluate: {}` finds it more precisely", target, titles_of(coarse),
-                     coarse.size() == 1 ? "Its" : "Their", target, coarse.front()->first->config->evaluate < 1 ? "interval between evaluations" : "epoch", kFine);
+  return fmt::format("Above {} already at the first evaluation: {}. {} time to {} is that of a whole {}: `evaluate: {}` finds it more precisely", target,
+                     titles_of(coarse), coarse.size() == 1 ? "Its" : "Their", target,
+                     coarse.front()->first->config->evaluate < 1 ? "interval between evaluations" : "epoch", kFine);
 }
 
 }  // namespace mgcompare

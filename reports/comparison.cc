@@ -289,8 +289,8 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
   }
   const auto place = [&](const Cell& cell) {
     const TrialKey& trial = cell.trial();
-    return std::tuple(networks.order_of(*cell.first), order_of(*cell.first), trial.device_kind, trial.hosts, trial.devices, trial.ids, trial.ranks_per_device, trial.global_batch,
-                      trial.variant);
+    return std::tuple(networks.order_of(*cell.first), order_of(*cell.first), trial.device_kind, trial.hosts, trial.devices, trial.ids, trial.ranks_per_device,
+                      trial.global_batch, trial.variant);
   };
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
                    [&](const Cell& a, const Cell& b) { return place(a) < place(b); });

@@ -29,8 +29,8 @@ std::string like_of_cell(const Cell& cell) { return like_of(*cell.done.front());
 
 auto key_of(const Cell& cell) {
   const TrialKey& trial = cell.trial();
-  return std::tuple(trial.network.empty() ? cell.first->config->model.name : trial.network, like_of_cell(cell), trial.device_kind, trial.hosts, trial.devices, trial.ids,
-                    trial.ranks_per_device, trial.scaling, trial.global_batch, trial.variant);
+  return std::tuple(trial.network.empty() ? cell.first->config->model.name : trial.network, like_of_cell(cell), trial.device_kind, trial.hosts, trial.devices,
+                    trial.ids, trial.ranks_per_device, trial.scaling, trial.global_batch, trial.variant);
 }
 
 }  // namespace

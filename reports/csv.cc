@@ -170,7 +170,8 @@ std::string csv_report(const Overview& overview) {
   for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
   text += ",price_per_device_hour,cost,cost_to_target,data,data_remark\r\n";
   for (const Comparison* part : overview.runs())
-    add_lines(*part->run, part->price_per_device_hour, has_runs ? fmt::format("{},{},", csv_field(part->infrastructure), csv_field(part->run->directory)) : "", text);
+    add_lines(*part->run, part->price_per_device_hour, has_runs ? fmt::format("{},{},", csv_field(part->infrastructure), csv_field(part->run->directory)) : "",
+              text);
   return text;
 }
 

@@ -180,11 +180,13 @@ void explain_waiting(const Comparison& comparison, std::vector<Reason>& all) {
     const double waiting = share(cell, &Breakdown::waiting);
     return waiting > kMuchWaiting && waits_in_turn(cell) ? std::optional(waiting) : std::nullopt;
   });
-  add(all, comparison, in_turn, "E9", "Ranks that wait for each other in turn",
+  add(
+      all, comparison, in_turn, "E9", "Ranks that wait for each other in turn",
       [](const Cell& cell) {
-        return fmt::format("{}: {} of the step is waiting, but all ranks compute for about the same time, and wait for about the same time: none is a straggler. In some steps one rank is "
-                           "late and in others another, or all are woken up late.",
-                           title_of(cell), percent_text(share(cell, &Breakdown::waiting)));
+        return fmt::format(
+            "{}: {} of the step is waiting, but all ranks compute for about the same time, and wait for about the same time: none is a straggler. "
+            "In some steps one rank is late and in others another, or all are woken up late.",
+            title_of(cell), percent_text(share(cell, &Breakdown::waiting)));
       },
       "Let nothing else use the processors of the ranks, and give each device more samples per step, so that ranks meet less often.");
 }
@@ -269,7 +271,8 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
         const Oversubscription found = *oversubscription(*comparison.run, cell);
-        const std::string others = found.load > 0 ? fmt::format("; the load average of the minute before the run, which may include an earlier run, was {:.2f}", found.load) : "";
+        const std::string others =
+            found.load > 0 ? fmt::format("; the load average of the minute before the run, which may include an earlier run, was {:.2f}", found.load) : "";
         return fmt::format("{}: {:.0f} thread{} on {:.0f} physical cores{}.", title_of(cell), found.threads, found.threads == 1 ? "" : "s", found.cores, others);
       },
       "Use fewer devices or stop other programs, and measure again.");
@@ -325,10 +328,12 @@ Table break_even_table(const Comparison& comparison) {
               "Estimated global batch above which several devices are faster than one: the saved computing exceeds the additional cost "
               "of their steps (exchange, waiting, updates, the strategy's own work, host). The cost of a sample is fitted on the "
               "reliable rows of all strategies together. Sizes: how many different batches per device they have. Below N: "
-              "smaller than the smallest measured batch per device, times the devices. A fit on two sizes cannot be checked and has no error; one that is off by more than 25 % tells no batch.",
+              "smaller than the smallest measured batch per device, times the devices. A fit on two sizes cannot be checked and has no error; one that is off "
+              "by more than 25 % tells no batch.",
               {"strategy", "devices", "break-even", "cost a step", "cost a sample", "sizes", "largest error of the fit"},
               2,
-              {}, {}};
+              {},
+              {}};
   const Works works(comparison);
   // Additional cost of a step against the row's own baseline, by series and devices, over all batches.
   std::map<std::tuple<std::string, DeviceKind, std::size_t>, std::vector<double>> costs;
@@ -354,8 +359,10 @@ Table break_even_table(const Comparison& comparison) {
     if (!batch) continue;
     const double least = work->least * static_cast<double>(trial.devices);
     table.lines.push_back({cell.series, fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
-                           work->error > kMostFitError ? "not known" : *batch < least ? "below " + count_text(least) : count_text(*batch), cost > 0 ? seconds_text(cost) : "none seen",
-                           seconds_text(work->per_sample), fmt::format("{}", work->sizes),
+                           work->error > kMostFitError ? "not known"
+                           : *batch < least            ? "below " + count_text(least)
+                                                       : count_text(*batch),
+                           cost > 0 ? seconds_text(cost) : "none seen", seconds_text(work->per_sample), fmt::format("{}", work->sizes),
                            work->sizes > 2 ? percent_text(work->error) : "-"});
   }
   return table;

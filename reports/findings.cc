@@ -119,10 +119,11 @@ constexpr double kWorthNaming = 0.005;  // of a step
 // "30 % of its time is exchange, and 4.0 % waiting for other ranks": where a row loses what it lacks to linear scaling, the largest share first.
 std::string losses_text(const Cell& cell) {
   const Breakdown& parts = cell.breakdown;
-  std::vector<std::pair<double, std::string>> losses = {{parts.exchange / parts.step, "exchange"},
-                                                        {parts.waiting / parts.step, waits_in_turn(cell) ? "waiting for each other in turn" : "waiting for other ranks"},
-                                                        {parts.host / parts.step, "the host outside of steps"},
-                                                        {parts.strategy / parts.step, "the strategy's own work"}};
+  std::vector<std::pair<double, std::string>> losses = {
+      {parts.exchange / parts.step, "exchange"},
+      {parts.waiting / parts.step, waits_in_turn(cell) ? "waiting for each other in turn" : "waiting for other ranks"},
+      {parts.host / parts.step, "the host outside of steps"},
+      {parts.strategy / parts.step, "the strategy's own work"}};
   double rest = 1 - cell.efficiency.median;
   for (const auto& [share, name] : losses) rest -= share;
   losses.emplace_back(rest, "computing and updates that did not shrink with the batch per device");

@@ -19,8 +19,8 @@ bool ran_out_of_memory(const Cell& cell) {
 
 bool differ_in_batch_only(const Cell& a, const Cell& b) {
   const TrialKey &one = a.trial(), &other = b.trial();
-  return one.strategy.label == other.strategy.label && one.variant == other.variant && one.device_kind == other.device_kind &&
-         one.devices == other.devices && one.hosts == other.hosts && one.ids == other.ids && one.ranks_per_device == other.ranks_per_device && one.scaling == other.scaling;
+  return one.strategy.label == other.strategy.label && one.variant == other.variant && one.device_kind == other.device_kind && one.devices == other.devices &&
+         one.hosts == other.hosts && one.ids == other.ids && one.ranks_per_device == other.ranks_per_device && one.scaling == other.scaling;
 }
 
 // That a search after the failure found, as a global batch; 0: none.

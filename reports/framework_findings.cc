@@ -246,7 +246,8 @@ Table mode_table(const Comparison& comparison) {
       if (alone == 0 || rows.is_own) continue;
       has_choice |= alone > 1;
       for (const Cell* cell : place.cells)
-        if (cell->framework == rows.name && cell->trial().devices > 1) table.lines.push_back(with(with({rows.title}, identity(*cell)), {against_each(place, *cell)}));
+        if (cell->framework == rows.name && cell->trial().devices > 1)
+          table.lines.push_back(with(with({rows.title}, identity(*cell)), {against_each(place, *cell)}));
     }
   return has_choice ? table : Table{};
 }

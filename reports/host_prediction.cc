@@ -133,11 +133,13 @@ std::vector<HostPrediction> predict_hosts(const Comparison& one_host, std::size_
 
 Table host_prediction_table(const std::vector<HostPrediction>& predictions, std::size_t hosts, const LinkModel& link) {
   Table table{fmt::format("Prediction for {} hosts", hosts),
-              fmt::format("Step time and speed-up against one device, if the exchange of each row went over {} ({} per message, {}/s) between the hosts. Measured: the speed-up "
-                          "of that row in the run on several hosts, and the error of the prediction.", link.name, seconds_text(link.latency), bytes_text(link.bandwidth)),
+              fmt::format("Step time and speed-up against one device, if the exchange of each row went over {} ({} per message, {}/s) between the hosts. "
+                          "Measured: the speed-up of that row in the run on several hosts, and the error of the prediction.",
+                          link.name, seconds_text(link.latency), bytes_text(link.bandwidth)),
               {"strategy", "batch", "devices", "step", "of it between hosts", "speed-up", "measured", "error"},
               2,
-              {}, {}};
+              {},
+              {}};
   for (const HostPrediction& prediction : predictions) {
     if (!prediction.problem.empty()) continue;
     const TrialKey& trial = prediction.row->trial();

@@ -28,7 +28,8 @@ std::string machine_doubt(const Comparison& comparison, const Contest& rows) {
   if (const std::vector<SpeedDrift> found = drifts(comparison); !found.empty())
     doubts.push_back(fmt::format("the machine's speed changed by {}", change_text(largest(found).change)));
   const std::optional<Copies> copies = copies_beside(comparison.cells, figure_of(comparison), *rows.several, *rows.one);
-  if (copies && (rows.is_by_machine || copies->departure() > kFarCopy)) doubts.push_back(fmt::format("the A/A check is off by a factor of {:.2f}", copies->off_by()));
+  if (copies && (rows.is_by_machine || copies->departure() > kFarCopy))
+    doubts.push_back(fmt::format("the A/A check is off by a factor of {:.2f}", copies->off_by()));
   return listed(doubts);
 }
 

@@ -210,13 +210,13 @@ std::string markdown_report(const Overview& overview, const std::string& picture
            sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
   }
   // In the order of the page.
-  return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections_if_any(of(best_rows_table)) + sections(of(speed_table)) + framework_section(overview) +
-         sections_if_any(of(target_table)) + sections_if_any(of(cost_table)) + sections_if_any(of(epoch_table)) + sections(of(time_table)) +
-         sections_if_short(of(rank_table)) + sections_if_short(of(clock_table)) + sections_if_any(of(ladder_table)) +
-         sections(of(bytes_table)) + sections_if_any(of(metric_table)) + reasons_section(overview) + sections_if_any(of(drift_table)) +
-         sections_if_any(of(break_even_table)) + prediction_section(overview) + sections(of(results_table)) + sections(of(settings_table)) + failure_section(overview) +
-         sections_if_any(of(outlier_table)) + notes(overview) + sections_if_any(of(placement_table)) +
-         sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
+  return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections_if_any(of(best_rows_table)) +
+         sections(of(speed_table)) + framework_section(overview) + sections_if_any(of(target_table)) + sections_if_any(of(cost_table)) +
+         sections_if_any(of(epoch_table)) + sections(of(time_table)) + sections_if_short(of(rank_table)) + sections_if_short(of(clock_table)) +
+         sections_if_any(of(ladder_table)) + sections(of(bytes_table)) + sections_if_any(of(metric_table)) + reasons_section(overview) +
+         sections_if_any(of(drift_table)) + sections_if_any(of(break_even_table)) + prediction_section(overview) + sections(of(results_table)) +
+         sections(of(settings_table)) + failure_section(overview) + sections_if_any(of(outlier_table)) + notes(overview) +
+         sections_if_any(of(placement_table)) + sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
 }
 
 }  // namespace mgcompare

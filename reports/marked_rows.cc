@@ -17,7 +17,10 @@ std::string figure_text(double share) { return share < 0.1 ? fmt::format("{:.2g}
 std::string broken_text(const Cell& cell) {
   const PromiseCheck& check = cell.promise;
   const bool is_loss = check.what == "loss";
-  const std::string what = is_loss ? "training loss differs" : check.what == "weights" ? "weights differ" : check.what == "weights within the epoch" ? "weights of an evaluation within the epoch differ" : "statistics of batch normalisation differ";
+  const std::string what = is_loss                                    ? "training loss differs"
+                           : check.what == "weights"                  ? "weights differ"
+                           : check.what == "weights within the epoch" ? "weights of an evaluation within the epoch differ"
+                                                                      : "statistics of batch normalisation differ";
   return fmt::format(
       "{} breaks its promise: it is exact, but in epoch {} its {} from the baseline's by {} of {}, and rounding explains at most "
       "{}. It is not ranked",

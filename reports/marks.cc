@@ -96,7 +96,8 @@ bool disqualifies(MarkKind kind) {
 std::string remedy_of(MarkKind kind) {
   switch (kind) {
     case MarkKind::other_clock:
-      return "run again while nothing else uses the machine; if the mark stays, the backend has to report the time from its first step to its last, with its devices idle at both ends";
+      return "run again while nothing else uses the machine; if the mark stays, the backend has to report the time from its first step to its last, with its "
+             "devices idle at both ends";
     case MarkKind::works_unclocked:
       return "train more samples in an epoch, and have the backend prepare before `ready`, not between the request for an epoch and its weights";
     case MarkKind::too_short: return "train more epochs or samples";

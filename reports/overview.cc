@@ -122,7 +122,8 @@ std::vector<ChartGroup> charts_of(const Overview& overview, const std::function<
     std::string name = slug(title);
     for (int number = 2; !names.insert(name).second; ++number) name = fmt::format("{}-{}", slug(title), number);
     for (ChartGroup& group : charts(part)) {
-      for (Chart& chart : group.charts) chart = {fmt::format("{}-{}", chart.id, name), title + (chart.title.empty() ? "" : ", ") + chart.title, chart.spec, chart.headline};
+      for (Chart& chart : group.charts)
+        chart = {fmt::format("{}-{}", chart.id, name), title + (chart.title.empty() ? "" : ", ") + chart.title, chart.spec, chart.headline};
       const auto same = std::find_if(all.begin(), all.end(), [&](const ChartGroup& other) { return other.title == group.title; });
       if (same == all.end()) {
         all.push_back(std::move(group));

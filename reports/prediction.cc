@@ -308,12 +308,12 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
       table.lines.push_back(
           {prediction.series, count_text(batch), fmt::format("{}:{}", to_string(trial.device_kind), step.devices),
            fmt::format("{}\n[{} .. {}]", seconds_text(step.step), seconds_text(step.low), seconds_text(step.high)),
-           fmt::format("{:.2f}\n[{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high),
-           percent_text(step.speed_up / n), step.measured ? fmt::format("{:.2f}", *step.measured) : "-",
-           prediction.is_rehearsed ? "rehearsals" : fmt::format("{} rows", prediction.fitted_rows), prediction.hold_out_error ? percent_text(*prediction.hold_out_error) : "-",
-           has_link ? fmt::format("{}\n({} per message, {}/s)", prediction.link.name, seconds_text(prediction.link.latency),
-                                  bytes_text(prediction.link.bandwidth))
-                    : "none needed"});
+           fmt::format("{:.2f}\n[{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high), percent_text(step.speed_up / n),
+           step.measured ? fmt::format("{:.2f}", *step.measured) : "-", prediction.is_rehearsed ? "rehearsals" : fmt::format("{} rows", prediction.fitted_rows),
+           prediction.hold_out_error ? percent_text(*prediction.hold_out_error) : "-",
+           has_link
+               ? fmt::format("{}\n({} per message, {}/s)", prediction.link.name, seconds_text(prediction.link.latency), bytes_text(prediction.link.bandwidth))
+               : "none needed"});
     }
   }
   return table;

@@ -57,8 +57,8 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
     for (const auto& [name, value] : *all) names.insert(name);
   for (const std::string& name : names)
     if (variables[name] != later[name])
-      warnings.push_back(fmt::format("The runs differ in the environment variable {}: {} and {}", plain(name), variables[name].empty() ? "not set" : plain(variables[name]),
-                                     later[name].empty() ? "not set" : plain(later[name])));
+      warnings.push_back(fmt::format("The runs differ in the environment variable {}: {} and {}", plain(name),
+                                     variables[name].empty() ? "not set" : plain(variables[name]), later[name].empty() ? "not set" : plain(later[name])));
   for (const Run* run : {&before, &after})
     for (const std::string& taint : run->info.taints)
       warnings.push_back(fmt::format("The {} run is TAINTED: {}", run == &before ? "first" : "second", plain(taint)));

@@ -29,7 +29,8 @@ class RowLines {
  public:
   RowLines(const Regression& regression, bool has_ranges) : has_ranges_(has_ranges) {
     for (const RowChange& row : regression.rows) {
-      add("samples/s", row.before->samples_per_second, row.after->samples_per_second, rate_text, row.speed.ratio, row.by_baseline ? "" : verdict(row.speed, row.change));
+      add("samples/s", row.before->samples_per_second, row.after->samples_per_second, rate_text, row.speed.ratio,
+          row.by_baseline ? "" : verdict(row.speed, row.change));
       if (row.by_baseline) add("speed-up", row.speed.own_before, row.speed.own_after, times_text, row.speed.own_ratio, verdict(row.speed, row.change));
       if (row.time.ratio.count > 0) {
         add("time to target", row.before->seconds_to_target, row.after->seconds_to_target, seconds_text, row.time.ratio,

@@ -97,7 +97,9 @@ ExchangeCost::ExchangeCost(const Run& run, DeviceKind kind, const std::optional<
 double ExchangeCost::all_reduce(std::size_t devices, double bytes) const {
   if (const auto timed = timed_.find(devices); timed != timed_.end()) return between(timed->second, bytes);
   if (!link_)
-    throw Error("no exchange was timed, because the machine has one device or its links have problems; name a link: `mgcompare predict DIR --link latency=5us,bandwidth=20GB/s`");
+    throw Error(
+        "no exchange was timed, because the machine has one device or its links have problems; name a link: `mgcompare predict DIR --link "
+        "latency=5us,bandwidth=20GB/s`");
   return link_->seconds(devices, bytes);
 }
 

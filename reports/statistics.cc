@@ -110,7 +110,8 @@ std::string_view doubt_of(const Spread& one, const Spread& other, const Spread& 
                              : "the rank test finds no significant difference";
   }
   if (!(gap_between(one, other) > 0)) {
-    return is_ahead_by_seeds ? "their ranges overlap (seed by seed one row is ahead, but its worst repeat is no better than the other's best)" : "their ranges overlap";
+    return is_ahead_by_seeds ? "their ranges overlap (seed by seed one row is ahead, but its worst repeat is no better than the other's best)"
+                             : "their ranges overlap";
   }
   return "the gap between their ranges is less than a third of the wider range";
 }

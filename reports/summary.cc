@@ -42,9 +42,10 @@ TextRow cell_line(const Comparison& part, const Cell& cell, bool has_target, boo
   }
   line.push_back(accuracy_text(cell.accuracy.median) + (cell.many_models ? " *" : ""));
   if (has_target)
-    line.push_back(cell.reached_target == 0                   ? "-"
-                   : cell.reached_target == cell.done.size() ? seconds_text(cell.seconds_to_target.median)
-                                                             : fmt::format("{} ({} of {})", seconds_text(cell.seconds_to_target.median), cell.reached_target, cell.done.size()));
+    line.push_back(cell.reached_target == 0 ? "-"
+                   : cell.reached_target == cell.done.size()
+                       ? seconds_text(cell.seconds_to_target.median)
+                       : fmt::format("{} ({} of {})", seconds_text(cell.seconds_to_target.median), cell.reached_target, cell.done.size()));
   if (has_price) {
     const Spread cost = cost_of(part, cell);
     line.push_back(cost.count == 0 ? "-" : cost_text(cost.median));

@@ -180,13 +180,14 @@ Table rank_table(const Comparison& comparison) {
 Table ladder_table(const Comparison& comparison) {
   Table table{"What if",
               "The speed-up without one cost after the other, computed from the parts of the step, not measured. No waiting: neither for a rank that is "
-              "slower than the others, nor for each other in turn. Own work: what the strategy does in a step besides exchanging. No value exceeds the ideal. The rest below the ideal is computing and "
+              "slower than the others, nor for each other in turn. Own work: what the strategy does in a step besides exchanging. No value exceeds the ideal. "
+              "The rest below the ideal is computing and "
               "updates that did not shrink with the batch per device, and the host. Rows with unreliable parts, and rows that are "
               "faster than ideal, are left out.",
-              {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no waiting",
-               "own work free", "ideal"},
+              {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no waiting", "own work free", "ideal"},
               2,
-              {}, {}};
+              {},
+              {}};
   for (const Cell& cell : comparison.cells) {
     const std::vector<Rung> rungs = what_if(cell.breakdown, cell.speed_up.median, cell.trial().devices);
     if (rungs.empty() || cell.trial().devices < 2) continue;
@@ -311,9 +312,12 @@ Table order_table(const Run& run) {
   std::sort(executed.begin(), executed.end(), [](const Row* a, const Row* b) { return a->sequence < b->sequence; });
   for (const Row* row : executed) {
     table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number),
-                           row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : row->trial.control ? " (control)" : row->trial.reference ? " (reference)" : ""),
-                           fmt::format("{}", row->trial.seed), std::string(to_string(row->result.status)), row->finished,
-                           fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
+                           row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)"
+                                                   : row->trial.control   ? " (control)"
+                                                   : row->trial.reference ? " (reference)"
+                                                                          : ""),
+                           fmt::format("{}", row->trial.seed), std::string(to_string(row->result.status)), row->finished, fmt::format("{}", row->attempt),
+                           row->result.weights_hash.substr(0, 12)});
   }
   return table;
 }

@@ -35,7 +35,8 @@ BackendMessage message_in(std::string_view line, int id) {
   const auto type = json.find("type"), sent = json.find("id");
   if (type == json.end() || !type->is_string()) throw WrongMessage(fmt::format("sent a message without a `type`: {}", excerpt(line)));
   if (sent == json.end() || !sent->is_number_integer() || *sent != id)
-    throw WrongMessage(fmt::format("sent a message with the id {}, but the request has {}", sent == json.end() ? "(none)" : excerpt(sent->dump(-1, ' ', true, Json::error_handler_t::replace)), id));
+    throw WrongMessage(fmt::format("sent a message with the id {}, but the request has {}",
+                                   sent == json.end() ? "(none)" : excerpt(sent->dump(-1, ' ', true, Json::error_handler_t::replace)), id));
   return {type->get<std::string>(), json};
 }
 

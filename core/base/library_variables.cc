@@ -13,7 +13,8 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::string_view kPrefixes[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "DNNL_", "ONEDNN_", "MALLOC_", "CUDA_", "CUBLAS", "CUDNN_", "NCCL_"};
+constexpr std::string_view kPrefixes[] = {"OMP_",    "GOMP_",   "KMP_",  "MKL_",   "OPENBLAS_", "GOTO_", "DNNL_",
+                                          "ONEDNN_", "MALLOC_", "CUDA_", "CUBLAS", "CUDNN_",    "NCCL_"};
 constexpr std::string_view kNames[] = {"LD_PRELOAD", "GLIBC_TUNABLES", "NVIDIA_TF32_OVERRIDE"};
 constexpr std::string_view kSecrets[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"};
 

@@ -118,7 +118,8 @@ std::string signal_handlers() {
     // Those below SIGRTMIN that the C library keeps to itself.
     if (number >= __SIGRTMIN && number < SIGRTMIN) continue;
     struct sigaction action {};
-    if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{}/{:x},", reinterpret_cast<std::uintptr_t>(action.sa_handler), action.sa_flags & ~kSetByTheLibrary);
+    if (sigaction(number, nullptr, &action) == 0)
+      text += fmt::format("{}/{:x},", reinterpret_cast<std::uintptr_t>(action.sa_handler), action.sa_flags & ~kSetByTheLibrary);
   }
   return text;
 }

@@ -127,7 +127,8 @@ void Verification::check_samples_of_hosts(TrainingCase of, const TrainingOutcome
     of.alteration = alteration_of(scope_, extent, rank);
     const std::optional<bool> depends = depends_on_sample(of, plain);
     const std::string sample = fmt::format("rank {} in step {} of epoch {}", rank, of.alteration->step + 1, of.alteration->epoch + 1);
-    if (!depends) report(Verdict::printed, of, text_of(place, kDepends), fmt::format("not checked with {}, which has no sample or only such as all others are", sample));
+    if (!depends)
+      report(Verdict::printed, of, text_of(place, kDepends), fmt::format("not checked with {}, which has no sample or only such as all others are", sample));
     else if (!*depends) return judge(false, of, text_of(place, kDepends), fmt::format("another sample of {} does not change it", sample));
     else altered += fmt::format("{}{}", altered.empty() ? "" : ", ", rank);
   }

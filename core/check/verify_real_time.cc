@@ -112,8 +112,9 @@ void Verification::check_marks(TrainingCase of) {
   for (std::size_t rank = 0; rank < marks.ranks(); ++rank) least = std::min(least, shown.count(rank));
   const auto missing = shown.first(kLeastSteps);
   if (missing && drops && least > 0)
-    return report(Verdict::printed, of, kDepends, fmt::format("it applies other gradients than it computes; what each rank learns is in the model, in {} of {} parts or more", least,
-                                                              marks.judged_parts()));
+    return report(Verdict::printed, of, kDepends,
+                  fmt::format("it applies other gradients than it computes; what each rank learns is in the model, in {} of {} parts or more", least,
+                              marks.judged_parts()));
   if (missing) {
     const auto [rank, part] = *missing;
     return judge(false, of, kDepends, fmt::format("what rank {} learns in {} steps of epoch {} is not in the model of any of {} trainings", rank,

@@ -53,7 +53,8 @@ std::string price_problem(const std::string& text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem == std::errc() && end == text.data() + text.size() && value >= price.min && value <= price.max) return "";
-  return fmt::format("'{}' is not a price of a device for an hour: give a number from {} to {}, without a currency, such as 2.49", text, number_text(price.min), number_text(price.max));
+  return fmt::format("'{}' is not a price of a device for an hour: give a number from {} to {}, without a currency, such as 2.49", text, number_text(price.min),
+                     number_text(price.max));
 }
 
 std::string minutes_problem(const std::string& text) {

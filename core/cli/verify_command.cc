@@ -45,7 +45,9 @@ void print_summary(const FindingSummary& summary, bool stopped, std::size_t widt
 
 std::string title_of(const Version& version) {
   const std::string variant = version.variant.empty() ? "without a variant" : "variant " + plain(version.variant);
-  return version.network.empty() ? variant : version.variant.empty() ? "network " + plain(version.network) : fmt::format("network {}, {}", plain(version.network), variant);
+  return version.network.empty()   ? variant
+         : version.variant.empty() ? "network " + plain(version.network)
+                                   : fmt::format("network {}, {}", plain(version.network), variant);
 }
 
 // Each reason once, with the rows that it concerns.
@@ -171,7 +173,11 @@ int verify_strategies(const Command& command) {
     const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });
     passed &= holds;
     if (!command.json) print_result(findings, form);
-    each.push_back({{"network", version.config.model.name}, {"variant", version.variant}, {"passed", holds}, {"strategies", summarized(findings)}, {"findings", findings}});
+    each.push_back({{"network", version.config.model.name},
+                    {"variant", version.variant},
+                    {"passed", holds},
+                    {"strategies", summarized(findings)},
+                    {"findings", findings}});
   }
   if (command.json) {
     nlohmann::json json = {{"seed", request.seed}, {"devices", device_kind}, {"quick", request.quick}, {"passed", passed}};

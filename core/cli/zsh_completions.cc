@@ -106,7 +106,8 @@ std::string function_of(const CommandDescription& command) {
   if (const std::string below = words_below(command); !below.empty()) {
     for (const CommandDescription& other : all_commands())
       if (other.words.size() == 2 && command.words.size() == 1 && other.words[0] == command.words[0])
-        text += fmt::format("  if [[ $words[2] == {} ]]; then\n    shift words\n    ((--CURRENT))\n    {}\n    return\n  fi\n", other.words[1], function_name(other));
+        text += fmt::format("  if [[ $words[2] == {} ]]; then\n    shift words\n    ((--CURRENT))\n    {}\n    return\n  fi\n", other.words[1],
+                            function_name(other));
     return text + fmt::format("  _arguments \\\n    ':command:({} )' \\\n{}\n}}\n\n", below.substr(1), specifications(command));
   }
   return text + fmt::format("  _arguments \\\n{}\n}}\n\n", specifications(command));

@@ -32,7 +32,8 @@ Node given_seeds(const Config& config, const std::vector<std::string>& overrides
 }  // namespace
 
 std::string lone_seed_remark(const Config& config, const std::vector<std::string>& overrides) {
-  if (config.seeds.size() != 1 || config.seeds.front() < 2 || config.seeds.front() > kMostRepeats || !given_seeds(config, overrides).is(Node::Kind::scalar)) return "";
+  if (config.seeds.size() != 1 || config.seeds.front() < 2 || config.seeds.front() > kMostRepeats || !given_seeds(config, overrides).is(Node::Kind::scalar))
+    return "";
   const std::uint64_t seed = config.seeds.front();
   return fmt::format("`seeds: {0}` is one repeat, with the seed {0}; `seeds: [1, 2, 3]` are three", seed);
 }

@@ -138,7 +138,9 @@ void check_values(const NpySplit& arrays, Extremes& extremes, std::size_t most_b
   for (std::size_t i = 0; i < count; ++i) {
     if (arrays.x.element == ElementType::float32) {
       const float value = reinterpret_cast<const float*>(arrays.x.values.data())[i];
-      if (!std::isfinite(value)) throw DataError(fmt::format("{}: sample {} has the value {}: use finite numbers, with NumPy np.nan_to_num(x), or leave this sample out of x and y", arrays.x_path, i / size, value));
+      if (!std::isfinite(value))
+        throw DataError(fmt::format("{}: sample {} has the value {}: use finite numbers, with NumPy np.nan_to_num(x), or leave this sample out of x and y",
+                                    arrays.x_path, i / size, value));
       continue;
     }
     const std::int64_t value = arrays.x.integer(i);

@@ -36,10 +36,11 @@ std::string input_range_warning(const PreparationConfig& config, const SampleSpe
   if (is_usual || !std::isfinite(root_mean_square)) return "";
   const std::string size = root_mean_square > kMostRootMeanSquare ? fmt::format("a root mean square of {:.3g}", root_mean_square)
                                                                   : fmt::format("no value above {:.3g}", largest);
-  const std::string advice = !config.mean.empty() && scale != 1 ? fmt::format("`data.mean` is subtracted after the factor `data.scale` ({:.3g}), so give the mean of scaled values", scale)
+  const std::string advice = !config.mean.empty() && scale != 1
+                                 ? fmt::format("`data.mean` is subtracted after the factor `data.scale` ({:.3g}), so give the mean of scaled values", scale)
                              : !config.mean.empty() ? "set `data.std`, too, or `data.scale` and the mean of scaled values"
-                             : largest_stored > 0 ? fmt::format("set `data.scale`, for instance to {:.3g}", 1 / largest_stored)
-                                                  : "all that were looked at are 0";
+                             : largest_stored > 0   ? fmt::format("set `data.scale`, for instance to {:.3g}", 1 / largest_stored)
+                                                    : "all that were looked at are 0";
   return fmt::format("the inputs of the network have {}, and networks learn badly from values far from about -1 to 1: {}", size, advice);
 }
 

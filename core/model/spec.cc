@@ -198,7 +198,8 @@ class Builder {
     if (in.size() != 1)
       refuse(layer, fmt::format("needs a sequence of tokens (one axis), but the samples are {}", fmt::join(in, " x ")));
     if (config.tokens == 0) config.tokens = samples_.tokens;
-    if (config.tokens == 0 && samples_.smallest.place.empty()) refuse(layer, "the samples are not tokens, or the data does not say of how many kinds: write `tokens: N`");
+    if (config.tokens == 0 && samples_.smallest.place.empty())
+      refuse(layer, "the samples are not tokens, or the data does not say of how many kinds: write `tokens: N`");
     if (const FoundInteger& least = samples_.smallest; !least.place.empty() && least.value < 0)
       refuse(layer, fmt::format("tokens are integers from 0 on, but {} has the value {}: number them from 0", least.place, least.value));
     if (samples_.tokens > config.tokens)

@@ -172,8 +172,9 @@ class MpiTransport : public Transport {
     std::vector<MPI_Status> statuses(transfers.requests.size());
     int done = 0;
     const int code = MPI_Testall(static_cast<int>(transfers.requests.size()), transfers.requests.data(), &done, statuses.data());
-    const bool is_cut = code == MPI_ERR_TRUNCATE ||
-                        (code == MPI_ERR_IN_STATUS && std::any_of(statuses.begin(), statuses.end(), [](const MPI_Status& status) { return status.MPI_ERROR == MPI_ERR_TRUNCATE; }));
+    const bool is_cut = code == MPI_ERR_TRUNCATE || (code == MPI_ERR_IN_STATUS && std::any_of(statuses.begin(), statuses.end(), [](const MPI_Status& status) {
+                                                       return status.MPI_ERROR == MPI_ERR_TRUNCATE;
+                                                     }));
     if (is_cut) fail_unequal();
     expect_success(code, "transfer data");
     if (done == 0) return false;

@@ -62,8 +62,9 @@ std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const st
   }
   for (const DevicesConfig& asked : scaling.devices) {
     const ListedDevices devices = asked_on_hosts(asked.kind == "auto" ? best : asked.kind, asked, platforms, hosts);
-    const bool known = std::any_of(list.begin(), list.end(),
-                                   [&](const ListedDevices& other) { return other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts && other.ids == devices.ids; });
+    const bool known = std::any_of(list.begin(), list.end(), [&](const ListedDevices& other) {
+      return other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts && other.ids == devices.ids;
+    });
     if (!known && (devices.unavailable.empty() || !asked.if_present)) list.push_back(devices);
   }
   if (list.empty())

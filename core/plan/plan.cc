@@ -345,8 +345,8 @@ class Planner {
     for (const Version& version : versions_) {
       const double warm_up = version.config.schedule.warm_up_epochs;
       if (warm_up > static_cast<double>(version.config.epochs))
-        warn_once(fmt::format("schedule.warm_up_epochs: {:g} epochs are more than the {} of the training, so the learning rate never reaches its full value", warm_up,
-                              version.config.epochs));
+        warn_once(fmt::format("schedule.warm_up_epochs: {:g} epochs are more than the {} of the training, so the learning rate never reaches its full value",
+                              warm_up, version.config.epochs));
     }
     if (const std::string warning = channels_last_warning(plan_.data.spec); !warning.empty()) warn_once(warning);
   }

@@ -33,8 +33,8 @@ std::vector<std::size_t> rehearsed_counts(const std::vector<ListedDevices>& devi
 
 bool can_be_rehearsed(const Traits& traits, const TrialKey& trial, std::size_t steps_per_epoch) {
   const bool has_late_stage = std::any_of(traits.stages.begin(), traits.stages.end(), [&](std::size_t begin) { return begin > steps_per_epoch; });
-  return !has_late_stage && traits.pace == Traits::Pace::lockstep && traits.role == Traits::Role::contender && !traits.one_host && trial.hosts == 1 && trial.ranks_per_device == 1 &&
-         trial.devices > 1 && trial.devices <= trial.global_batch && !is_backend(trial.plugin_file) && trial.unavailable.empty();
+  return !has_late_stage && traits.pace == Traits::Pace::lockstep && traits.role == Traits::Role::contender && !traits.one_host && trial.hosts == 1 &&
+         trial.ranks_per_device == 1 && trial.devices > 1 && trial.devices <= trial.global_batch && !is_backend(trial.plugin_file) && trial.unavailable.empty();
 }
 
 Trial rehearsal_of(Trial trial) {

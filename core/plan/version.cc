@@ -14,7 +14,8 @@ namespace {
 // `verify` has samples, lengths, rates and numbers of ranks of its own.
 std::string what_is_verified(const Config& config) {
   nlohmann::ordered_json tree = resolved_tree(config);
-  for (const char* key : {"name", "epochs", "evaluate", "target_accuracy", "seeds", "schedule", "scaling", "deterministic", "measure", "checkpoint_epochs", "isolation"})
+  for (const char* key :
+       {"name", "epochs", "evaluate", "target_accuracy", "seeds", "schedule", "scaling", "deterministic", "measure", "checkpoint_epochs", "isolation"})
     tree.erase(key);
   tree["optimizer"].erase("learning_rate");
   return tree.dump();

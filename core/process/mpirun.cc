@@ -231,7 +231,8 @@ void Mpirun::stop(std::chrono::milliseconds grace) {
 
 HostFailure explain_mpirun(const std::string& output, const std::vector<std::string>& hosts) {
   for (const std::string_view text : kNoSsh)
-    if (output.find(text) != output.npos) return {"mpirun cannot start workers on other hosts because there is no ssh here: install it (Debian: apt-get install openssh-client)", {}};
+    if (output.find(text) != output.npos)
+      return {"mpirun cannot start workers on other hosts because there is no ssh here: install it (Debian: apt-get install openssh-client)", {}};
   // When a worker is killed, the others may complain of the connection to it.
   const bool is_killed = output.find(kKilled) != output.npos;
   if (const std::string own = own_sentence(output); !own.empty() && !is_killed) return {own, {}};
@@ -252,7 +253,10 @@ HostFailure explain_mpirun(const std::string& output, const std::vector<std::str
   const std::size_t first = output.find_first_not_of("\n- ");
   const std::string cause = first == output.npos ? "" : fmt::format(" (\"{}\")", plain(line_with(output, first)));
   if (output.find("unable to reliably start") != output.npos)
-    return {fmt::format("a host did not let mpirun start a worker{}; check that it can be reached (by `ssh HOST` without a password, or by srun under Slurm), and that it has Open MPI", cause), {}};
+    return {fmt::format("a host did not let mpirun start a worker{}; check that it can be reached (by `ssh HOST` without a password, or by srun under Slurm), "
+                        "and that it has Open MPI",
+                        cause),
+            {}};
   return {fmt::format("mpirun ended, and with it the workers of all hosts{}; see worker.log of the run", cause), {}};
 }
 

@@ -36,7 +36,8 @@ std::vector<std::string> allocated_hosts() {
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) names.push_back(line);
   if (output.exit_code != 0 || names.empty() || !std::all_of(names.begin(), names.end(), is_host_name))
-    throw Error(fmt::format("scontrol cannot tell the hosts of this Slurm allocation (\"{}\"): name them with --hosts", plain(names.empty() ? "no output" : names.front())));
+    throw Error(fmt::format("scontrol cannot tell the hosts of this Slurm allocation (\"{}\"): name them with --hosts",
+                            plain(names.empty() ? "no output" : names.front())));
   return names;
 }
 

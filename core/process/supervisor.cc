@@ -178,7 +178,9 @@ void Supervisor::on_exit(PendingRequest& request) {
   sweep_orphans();
   if (request.reply) return;
   if (is_cut_off) {
-    request.reply = Reply{TrialStatus::crashed, fmt::format("the worker's connection to the program was closed: code in the worker closed descriptors that it had not opened ({})", place), nullptr};
+    request.reply = Reply{
+        TrialStatus::crashed,
+        fmt::format("the worker's connection to the program was closed: code in the worker closed descriptors that it had not opened ({})", place), nullptr};
   } else if (ending->signal == 0) {
     request.reply = Reply{TrialStatus::crashed, fmt::format("the worker ended by itself ({}) {}", ending->text(), place), nullptr};
   } else if (ending->signal == SIGKILL && memory_ran_out()) {

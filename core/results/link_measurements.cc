@@ -84,8 +84,8 @@ std::vector<std::string> problems_of(const std::vector<HostPairLink>& links, con
       sentences.push_back(fmt::format("data sent from host {} to host {} arrive damaged: training on these hosts together gives wrong results", hosts[link.from],
                                       hosts[link.to]));
   for (const Slow& slow : slow_ones(links, kSlowLink, &HostPairLink::bytes_per_second, [](const HostPairLink&, const HostPairLink&) { return true; }))
-    sentences.push_back(fmt::format("the link from host {} to host {} moves {:.3g} GB/s; the median of the other links is {:.3g} GB/s", hosts[links[slow.place].from],
-                                    hosts[links[slow.place].to], slow.found / 1e9, slow.usual / 1e9));
+    sentences.push_back(fmt::format("the link from host {} to host {} moves {:.3g} GB/s; the median of the other links is {:.3g} GB/s",
+                                    hosts[links[slow.place].from], hosts[links[slow.place].to], slow.found / 1e9, slow.usual / 1e9));
   return sentences;
 }
 

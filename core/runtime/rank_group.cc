@@ -127,7 +127,8 @@ void CommContext::exchange_sizes(std::size_t window) {
     for (std::size_t rank = 0; rank < span_.here; ++rank) here.push_back(windows_[span_.first + rank].at(window).size());
   }
   std::string sizes;
-  for (const std::string& of_host : gather(access_->hosts(), std::string(reinterpret_cast<const char*>(here.data()), here.size() * sizeof(here[0])))) sizes += of_host;
+  for (const std::string& of_host : gather(access_->hosts(), std::string(reinterpret_cast<const char*>(here.data()), here.size() * sizeof(here[0]))))
+    sizes += of_host;
   broadcast(access_->hosts(), sizes);
   std::vector<std::uint64_t> all(ranks());
   if (sizes.size() != all.size() * sizeof(all[0])) throw Error("expose: the hosts have different numbers of ranks");

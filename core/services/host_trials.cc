@@ -43,7 +43,8 @@ void HostTrials::check(const std::vector<Trial>& trials, const Config& config, c
   };
   const nlohmann::json compared = expect(supervisor_->ask("hosts", {{"devices", devices}}, kAnswerSeconds));
   for (const nlohmann::json& warning : compared.at("warnings")) warnings_.push_back(warning.get<std::string>());
-  const nlohmann::json data = expect(supervisor_->ask("data", {{"config", config}, {"data_folder", files.data_folder}, {"send_data", files.send_data}}, kDataSeconds));
+  const nlohmann::json data =
+      expect(supervisor_->ask("data", {{"config", config}, {"data_folder", files.data_folder}, {"send_data", files.send_data}}, kDataSeconds));
   if (data.at("fingerprint") != fingerprint) throw Error("the data changed while the run began; run the command again");
 }
 

@@ -191,10 +191,11 @@ class FirstHost {
     for (std::size_t i = 0; i < others.size(); ++i) {
       const std::string& name = link_->names()[i + 1];
       if (others[i].contains("problem"))
-        throw Error(fmt::format("host {} cannot read the data{}: {}", name, sends ? "" : " (--send-data sends those of this machine)", others[i].at("problem").get<std::string>()));
+        throw Error(fmt::format("host {} cannot read the data{}: {}", name, sends ? "" : " (--send-data sends those of this machine)",
+                                others[i].at("problem").get<std::string>()));
       if (others[i].at("fingerprint") != own.at("fingerprint"))
-        throw Error(fmt::format("host {} has other data than this machine: {} ({}) differs; copy the files to the same place on every host, or add --send-data", name,
-                                others[i].at("name").get<std::string>(), others[i].at("origin").get<std::string>()));
+        throw Error(fmt::format("host {} has other data than this machine: {} ({}) differs; copy the files to the same place on every host, or add --send-data",
+                                name, others[i].at("name").get<std::string>(), others[i].at("origin").get<std::string>()));
     }
     return own;
   }
@@ -230,7 +231,9 @@ class FirstHost {
     std::vector<std::string> warnings;
     for (const auto& [boot, names] : machines)
       if (!boot.empty() && names.size() > 1)
-        warnings.push_back(fmt::format("{} are one machine: unless each has cores of its own, their ranks share them, and what is measured between them is no network", fmt::join(names, " and ")));
+        warnings.push_back(
+            fmt::format("{} are one machine: unless each has cores of its own, their ranks share them, and what is measured between them is no network",
+                        fmt::join(names, " and ")));
     return {{"transport", transport_->version()}, {"warnings", warnings}};
   }
 

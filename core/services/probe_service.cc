@@ -153,7 +153,9 @@ std::vector<PlatformSummary> ProbeClient::platforms() {
 
 std::vector<PlatformSummary> ProbeClient::list_platforms() {
   return supervisor_.ask("platforms", nullptr, kDevicesSeconds)
-      .require("the devices of this machine cannot be listed", "run the command again; if this repeats, a limit on processes or memory is too low (`ulimit -a`), or a driver is broken: then remove its module from lib/mgcompare")
+      .require("the devices of this machine cannot be listed",
+               "run the command again; if this repeats, a limit on processes or memory is too low (`ulimit -a`), or a driver is broken: then remove its module "
+               "from lib/mgcompare")
       .get<std::vector<PlatformSummary>>();
 }
 

@@ -57,7 +57,8 @@ void from_json(const nlohmann::json& json, HostReport& report) {
 }
 
 void fail_unmatched(std::size_t host) {
-  throw Error(fmt::format("the strategy made other calls of its group on host number {} than on the first host; make the same collective calls on every rank", host + 1));
+  throw Error(fmt::format("the strategy made other calls of its group on host number {} than on the first host; make the same collective calls on every rank",
+                          host + 1));
 }
 
 std::vector<RankEpoch> rank_epochs(const std::vector<Rank>& ranks) {

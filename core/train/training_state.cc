@@ -32,7 +32,8 @@ TrainingState::TrainingState(const TrainingRequest& request)
   StrategyOptions options(trial.strategy.options);
   const Traits traits = request.make(options, facts)->traits();
   for (const OptionProblem& problem : options.problems())
-    if (!problem.warning) throw Error(problem.of_plugin ? trial.strategy.name + " " + problem.text : trial.strategy.name + ", option " + problem.key + ": " + problem.text);
+    if (!problem.warning)
+      throw Error(problem.of_plugin ? trial.strategy.name + " " + problem.text : trial.strategy.name + ", option " + problem.key + ": " + problem.text);
   traits_read = texts_of(traits);
   // A replay is ordered, which its plan did not know.
   const bool was_planned = !trial.traits.empty() && trial.planned_steps == facts.steps_per_epoch && request.replay == nullptr;

@@ -141,9 +141,10 @@ TEST_F(Backend, EndsAndSurvivorsAreCauses) {
 }
 
 TEST_F(Backend, FiguresThatAreNotWhatTheySeemAreMarked) {
-  const std::string rows = "[serial, {plain: {fault: fast_clock, as: fast}}, {plain: {fault: slow_clock, as: slow}}, "
-                           "{plain: {fault: unclocked, as: late}}, {plain: {fault: early, as: early}}, {plain: {fault: momentum, as: momentum}}, {plain: {fault: skips, as: skips}}, "
-                           "{plain: {fault: twice, as: twice}}, plain]";
+  const std::string rows =
+      "[serial, {plain: {fault: fast_clock, as: fast}}, {plain: {fault: slow_clock, as: slow}}, {plain: {fault: unclocked, as: late}}, "
+      "{plain: {fault: early, as: early}}, {plain: {fault: momentum, as: momentum}}, {plain: {fault: skips, as: skips}}, "
+      "{plain: {fault: twice, as: twice}}, plain]";
   const Ended ended = place_.run({config(rows), "--set", "epochs=1"}, variables({{"MGCOMPARE_TEST_EPOCH", "0.3"}}));
   EXPECT_EQ(ended.code, 0) << ended.err;
   const auto run = place_.only_run();
@@ -184,7 +185,8 @@ TEST_F(Backend, KeepsFilesForLaterTrialsOfTheRun) {
 
 // The program waits for the next answer, so the work delays it, or is done beside the evaluation.
 TEST_F(Backend, ThatWorksDuringEvaluationsIsMarked) {
-  const Ended ended = place_.run({config("[serial, plain, {plain: {fault: paused, as: paused}}]"), "--set", "epochs=3"}, variables({{"MGCOMPARE_TEST_EPOCH", "0.2"}}));
+  const Ended ended =
+      place_.run({config("[serial, plain, {plain: {fault: paused, as: paused}}]"), "--set", "epochs=3"}, variables({{"MGCOMPARE_TEST_EPOCH", "0.2"}}));
   EXPECT_EQ(ended.code, 0) << ended.err;
   const auto run = place_.only_run();
   EXPECT_THAT(marks_of_row(run, row_of(run, "paused")), HasSubstr("s outside of its clock"));
@@ -271,8 +273,9 @@ TEST_F(Backend, RunsWithTheInterpreterOfTheConfig) {
   EXPECT_EQ(compare("[plain]", "python: ./python\n").code, 0);
   EXPECT_TRUE(fs::exists(place_.folder() / "seen"));
   ASSERT_EQ(chmod(mine.c_str(), 0644), 0);
-  for (const auto& [python, problem] : {std::pair("/nowhere/python", "names /nowhere/python, which is not a program"), std::pair("./python", "/python, which is not a program"),
-                                        std::pair("no-such-python", "names no-such-python, and there is no program of this name on PATH")}) {
+  for (const auto& [python, problem] :
+       {std::pair("/nowhere/python", "names /nowhere/python, which is not a program"), std::pair("./python", "/python, which is not a program"),
+        std::pair("no-such-python", "names no-such-python, and there is no program of this name on PATH")}) {
     const Ended without = place_.run({config("[serial, plain]", std::string("python: ") + python + "\n")}, variables());
     EXPECT_EQ(without.code, 2) << without.err;
     EXPECT_THAT(without.err, ContainsRegex("b.yaml:9:9: error: `python:` [^\n]*" + std::string(problem)));
@@ -313,7 +316,8 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
   EXPECT_THAT(chaotic.out, HasSubstr("through the schedule of the config")) << "with another rate, because not all epochs could be judged";
   EXPECT_THAT(right.out, Not(HasSubstr("through the schedule of the config")));
   // Rounding grows there, and one control alone may be near one device.
-  const Ended unscaled = place_.run({"verify", "--quick", "--seed", "3", "--only", "strategy=plain", "--set", "data.scale=1", config("[serial, plain]")}, variables());
+  const Ended unscaled =
+      place_.run({"verify", "--quick", "--seed", "3", "--only", "strategy=plain", "--set", "data.scale=1", config("[serial, plain]")}, variables());
   EXPECT_EQ(unscaled.code, 0) << unscaled.out << unscaled.err;
   // It knows no weight decay, and a small one hardly moves the weights within so few steps.
   const Ended undecayed = place_.run({"verify", "--quick", "--seed", "1", "--only", "as=undecayed", "--set", "optimizer.weight_decay=0.0001",

@@ -334,7 +334,8 @@ TEST_F(CommandLine, WithoutAPlaceForItsMessagesARunIsARun) {
     // Its results are printed nowhere if stdout is closed, but they are stored.
     const int code = redirection.find(">&-") == 0 || redirection.find(" >&-") != std::string::npos ? 4 : 0;
     EXPECT_EQ(place_.run_by_shell(kStart + redirection, {fine(), "-o", folder}).code, code) << redirection;
-    for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, TrialStatus::done) << redirection << ": " << row.result.cause;
+    for (const Row& row : read_run((place_.folder() / folder).string()).rows)
+      EXPECT_EQ(row.result.status, TrialStatus::done) << redirection << ": " << row.result.cause;
   }
 }
 

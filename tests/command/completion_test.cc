@@ -107,7 +107,8 @@ TEST_F(Completion, FishOffersThem) {
   EXPECT_THAT(fish_offers("mgcompare lenet --dry"), ElementsAre("--dry-run"));
   EXPECT_THAT(fish_offers("mgcompare report --objective thr"), ElementsAre("throughput"));
   EXPECT_THAT(fish_offers("mgcompare plugins new mine --cu"), ElementsAre("--cuda"));
-  EXPECT_THAT(fish_offers("mgcompare lenet --set optimizer.kind=ada"), UnorderedElementsAre("optimizer.kind=adam", "optimizer.kind=adagrad", "optimizer.kind=adadelta"));
+  EXPECT_THAT(fish_offers("mgcompare lenet --set optimizer.kind=ada"),
+              UnorderedElementsAre("optimizer.kind=adam", "optimizer.kind=adagrad", "optimizer.kind=adadelta"));
 }
 
 // A terminal of its own, in which tab is pressed: the answer is on the screen.

@@ -31,9 +31,10 @@ class Experiments : public CommandTest, public testing::WithParamInterface<std::
 };
 
 TEST_P(Experiments, TrainAFewSteps) {
-  const Ended ended = place_.run({path_of(GetParam()), "--only", "devices=cpu:1", "--set", "strategies=[serial]", "--set", "data.train_samples=16", "--set", "data.test_samples=8",
-                                  "--set", "epochs=1", "--set", "scaling.batch=8", "--set", "measure.level=quick", "--set", "measure.warm_up_steps=1"},
-                                 offline());
+  const Ended ended =
+      place_.run({path_of(GetParam()), "--only", "devices=cpu:1", "--set", "strategies=[serial]", "--set", "data.train_samples=16", "--set",
+                  "data.test_samples=8", "--set", "epochs=1", "--set", "scaling.batch=8", "--set", "measure.level=quick", "--set", "measure.warm_up_steps=1"},
+                 offline());
   EXPECT_TRUE(ended.code == 0) << ended.code << "\n" << ended.out << ended.err;
 }
 

@@ -272,7 +272,8 @@ TEST_F(Faults, ALongErrorIsCutAndIsNoCrash) {
   EXPECT_FALSE(anything_survives());
   // Before the first trial, when the plugin is asked for its options.
   const Ended constructed = place_.run({place_.write("construct.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\n"
-                                                                                    "strategies: [{misbehave: {how: throw long, where: construct}}]\n")), "--dry-run"});
+                                                                                    "strategies: [{misbehave: {how: throw long, where: construct}}]\n")),
+                                        "--dry-run"});
   EXPECT_EQ(constructed.code, 2) << constructed.err.substr(0, 1000);
   EXPECT_NE(constructed.err.find("the planted error xxx"), std::string::npos) << constructed.err.substr(0, 1000);
   EXPECT_LT(constructed.err.size(), 20'000u);

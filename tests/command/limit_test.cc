@@ -68,7 +68,8 @@ TEST_F(Limits, OnTheAddressSpaceAreNamed) {
   const Ended resumed = with("-v 400000", {config(), "--resume", "-o", "whole"});
   if (std::filesystem::exists(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/platform_cuda.so")) {
     EXPECT_EQ(resumed.code, 4) << resumed.err;
-    EXPECT_THAT(resumed.err, AllOf(HasSubstr("whole: out of memory, so this machine cannot be compared with that of the run: "), HasSubstr("raise the limit with `ulimit -v`")));
+    EXPECT_THAT(resumed.err, AllOf(HasSubstr("whole: out of memory, so this machine cannot be compared with that of the run: "),
+                                   HasSubstr("raise the limit with `ulimit -v`")));
   }
   // Each rank has a stack.
   const Ended many = with("-v 450000", {place_.write("many.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64, ranks_per_device: 16}\n"

@@ -69,8 +69,9 @@ TEST_F(LongPackages, AreWithoutErrorsByLintian) {
 
 TEST_F(LongPackages, ContainNoLibraryOfNvidiaAndNoPathOfTheBuild) {
   EXPECT_THAT(shell("for package in made/*.deb; do dpkg-deb -c $package; done").out, Not(HasSubstr("libcu")));
-  const Ended ended = shell("for package in made/*.deb; do dpkg-deb -x $package unpacked; done; find unpacked -name '*.so' -o -name mgcompare -type f -path '*/bin/*' | "
-                            "xargs -n 1 readelf -d | grep -E 'R(UN)?PATH' || echo none");
+  const Ended ended = shell(
+      "for package in made/*.deb; do dpkg-deb -x $package unpacked; done; find unpacked -name '*.so' -o -name mgcompare -type f -path '*/bin/*' | "
+      "xargs -n 1 readelf -d | grep -E 'R(UN)?PATH' || echo none");
   EXPECT_EQ(ended.out, "none\n");
 }
 
@@ -111,8 +112,10 @@ data=; if [ -n "$(ls "$1/packages/data")" ]; then data=MGCOMPARE_DATA=/packages/
 chroot --userspec=user "$1" env -i HOME=/home/user PATH=/usr/bin:/bin https_proxy=http://127.0.0.1:1 $data sh /packages/user.sh
 )sh";
   const Ended ended = shell(
-      "needed=$(for package in made/*.deb; do dpkg-deb -f $package Depends | tr , '\\n'; done | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^mgcompare' | sort -u | paste -sd ,); "
-      "shopt -s nullglob; sources=(/etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources); for file in \"${sources[@]}\"; do [ -s $file ] && used+=($file); done; "
+      "needed=$(for package in made/*.deb; do dpkg-deb -f $package Depends | tr , '\\n'; done | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^mgcompare' | sort "
+      "-u | paste -sd ,); "
+      "shopt -s nullglob; sources=(/etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources); for file in \"${sources[@]}\"; do "
+      "[ -s $file ] && used+=($file); done; "
       ". /etc/os-release; [ \"$ID\" = debian ] && [ ${#used[@]} -gt 0 ] || exit 77; "
       "mmdebstrap --mode=root --variant=apt --format=null --include=$needed --customize-hook='sh hook.sh \"$1\"' $VERSION_CODENAME /dev/null \"${used[@]}\"");
   if (ended.code == 77) GTEST_SKIP() << "this is not a Debian system with package sources";

@@ -54,7 +54,8 @@ TEST_F(PluginCommands, ABackendIsCheckedByItsFolderItsProgramOrItsManifest) {
   EXPECT_EQ(empty.out, "empty is a folder without backend.json: name the .so file of a strategy, or the folder of a backend\n");
   const Ended alone = place_.run({"plugins", "check", place_.write("alone.py", "")});
   EXPECT_EQ(alone.code, 1);
-  EXPECT_NE(alone.out.find("alone.py has no backend.json beside it, so it is no backend: write one as docs/writing-a-backend.md shows\n"), std::string::npos) << alone.out;
+  EXPECT_NE(alone.out.find("alone.py has no backend.json beside it, so it is no backend: write one as docs/writing-a-backend.md shows\n"), std::string::npos)
+      << alone.out;
 }
 
 TEST_F(PluginCommands, ACheckedPluginTellsItsDevicesAndItsCodeForGpus) {

@@ -61,7 +61,8 @@ TEST_F(PluginFault, AnImpossibleOptionIsRefusedWithPluginAndOption) {
   fs::copy_file(file, mine() / "strategy_impossible.so");
   const Ended run = place_.run({config("[serial, impossible]")}, variables());
   EXPECT_EQ(run.code, 4) << run.err;
-  EXPECT_THAT(run.err, HasSubstr("strategy 'impossible': " + (fs::canonical(mine()) / "strategy_impossible.so").string() + " declares the option 'every' with the default 0"));
+  EXPECT_THAT(run.err, HasSubstr("strategy 'impossible': " + (fs::canonical(mine()) / "strategy_impossible.so").string() +
+                                 " declares the option 'every' with the default 0"));
   const Ended verified = place_.run({"verify", "--quick", config("[serial, impossible]"), "--only", "as=impossible"}, variables());
   EXPECT_EQ(verified.code, 1) << verified.err;
   EXPECT_THAT(verified.out, HasSubstr("declares the option 'every' with the default 0"));

@@ -76,7 +76,8 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
   probe.data_.train_samples = 700;
   const auto made = [&](const std::string& layers, const std::string& data = "{}") {
     try {
-      return fmt::format("{} trials", make_plan(read("layers: " + layers + "\nstrategies: [sums]\ndata: " + data + "\nscaling: {batch: 1000}\n"), probe).trials.size());
+      return fmt::format("{} trials",
+                         make_plan(read("layers: " + layers + "\nstrategies: [sums]\ndata: " + data + "\nscaling: {batch: 1000}\n"), probe).trials.size());
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -88,7 +89,8 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
   probe.data_.spec.shape = {32, 24, 3};
   // Also if no window fits into what was read.
   EXPECT_THAT(made("[{max_pool: 4}, dense: 7]"), AllOf(HasSubstr("does not fit into its input, which is 32 x 24 x 3"), HasSubstr("x.transpose(0, 3, 1, 2)")));
-  EXPECT_THAT(warnings(), Contains(AllOf(HasSubstr("read as 32 channels of 24 x 3"), HasSubstr("3 channels as the last axis"), HasSubstr("x.transpose(0, 3, 1, 2)"))));
+  EXPECT_THAT(warnings(),
+              Contains(AllOf(HasSubstr("read as 32 channels of 24 x 3"), HasSubstr("3 channels as the last axis"), HasSubstr("x.transpose(0, 3, 1, 2)"))));
   for (const Shape& shape : {Shape{3, 32, 32}, Shape{1, 28, 28}, Shape{3, 3, 3}, Shape{20, 3}, Shape{64, 7, 7}}) {
     probe.data_.spec.shape = shape;
     EXPECT_THAT(warnings(), Not(Contains(HasSubstr("transpose"))));
@@ -139,7 +141,8 @@ TEST_F(Planning, SaysWhereTheDataAre) {
   EXPECT_THAT(plan("{set: synthetic, shape: [12, 20], classes: 10, samples: 512}"), Not(HasSubstr("is read as")));
   probe.data_ = {mnist_form(), 60'000, 10'000};
   probe.data_.place = "/data/mnist";
-  EXPECT_THAT(line("{validation_samples: 5000}"), HasSubstr("data: mnist (/data/mnist), 1 x 28 x 28 uint8, 10 classes, 55,000 training and 5,000 validation samples"));
+  EXPECT_THAT(line("{validation_samples: 5000}"),
+              HasSubstr("data: mnist (/data/mnist), 1 x 28 x 28 uint8, 10 classes, 55,000 training and 5,000 validation samples"));
 }
 
 }  // namespace

@@ -208,8 +208,9 @@ TEST_F(Planning, BatchesThatHoldAllSamplesAreOneRow) {
   EXPECT_THAT(weak.warnings, Contains(HasSubstr("on 2 devices, batches 500 and 2000 per device both hold all 1,000 training samples")));
   const Plan scaled = plan(text + ", mode: weak}\nschedule: {batch_rule: linear}");
   EXPECT_THAT(rows(scaled), SizeIs(8)) << "their learning rates differ";
-  EXPECT_THAT(scaled.warnings, Contains("on 2 devices, batch 1000 per device, 2000 in all, is more than the 1,000 training samples: each step has 1,000, whatever its row "
-                                        "is named, and the learning rate is that of batch 2000"));
+  EXPECT_THAT(scaled.warnings,
+              Contains("on 2 devices, batch 1000 per device, 2000 in all, is more than the 1,000 training samples: each step has 1,000, whatever its row "
+                       "is named, and the learning rate is that of batch 2000"));
   EXPECT_THAT(scaled.warnings, testing::Not(Contains(HasSubstr("batch 500 per device, 1000 in all"))));
 }
 

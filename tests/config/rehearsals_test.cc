@@ -56,7 +56,8 @@ TEST_F(Rehearsals, NeedOneDeviceOnly) {
 }
 
 TEST_F(Rehearsals, AreMadeOnceForEachKindOfDevice) {
-  EXPECT_THAT(counts(plan("strategies: [sums]\nscaling: {devices: [{ids: [1]}, {ids: [2]}], batch: 64}\nmeasure: {rehearse: always}").trials).at("sums"), ElementsAre(2, 4, 8));
+  EXPECT_THAT(counts(plan("strategies: [sums]\nscaling: {devices: [{ids: [1]}, {ids: [2]}], batch: 64}\nmeasure: {rehearse: always}").trials).at("sums"),
+              ElementsAre(2, 4, 8));
   std::set<std::string> names;
   for (const Trial& trial : plan("strategies: [sums]\nscaling: {devices: [{ids: [1]}, {ids: [2]}], batch: 64}\nmeasure: {rehearse: always}").trials)
     if (trial.rehearsal) {
@@ -67,7 +68,8 @@ TEST_F(Rehearsals, AreMadeOnceForEachKindOfDevice) {
 TEST_F(Rehearsals, HaveOneRankForEachDeviceAndWholeBatches) {
   EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {devices: [1, 2], ranks_per_device: 2}\nmeasure: {rehearse: always}").trials), IsEmpty());
   // Of 60,000 samples, 20,000 for each device.
-  EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {mode: weak, devices: [1, 2], batch: 20000}\nmeasure: {rehearse: always}").trials).at("sums"), ElementsAre(2));
+  EXPECT_THAT(counts(plan("strategies: [single, sums]\nscaling: {mode: weak, devices: [1, 2], batch: 20000}\nmeasure: {rehearse: always}").trials).at("sums"),
+              ElementsAre(2));
 }
 
 TEST_F(Rehearsals, BelongToThoroughMeasurements) {

@@ -178,7 +178,8 @@ TEST_F(CudaNetwork, RunningMeansIncludeTheBiasBeforeThem) {
     add({layer("batch_norm"), layer("tanh"), dense(10)});
     Rig rig(model, {3, 8, 11}, 10, 70);
     for (const Part& part : rig.spec.parts)
-      if (part.shape.size() == 1) std::fill(rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.begin), rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.end), 0.7f);
+      if (part.shape.size() == 1)
+        std::fill(rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.begin), rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.end), 0.7f);
     rig.load(rig.weights);
     const std::vector<float> expected = rig.gradient(0, 64, {true, 1, 1});
     for (const KernelChoice kernels : {KernelChoice::fused, KernelChoice::library}) {

@@ -142,7 +142,8 @@ TEST_P(CudaRecurrent, RecordedStepsGiveTheBitsOfStepsByTheHost) {
 std::vector<Tolerance> tolerances(KernelChoice kernels) {
   std::vector<Tolerance> all;
   for (const char* const type : {"gru", "lstm"})
-    for (const auto& [precision, error] : {std::pair{"fp32", 1e-4}, std::pair{"tf32", 5e-3}, std::pair{"bf16", 2e-2}}) all.push_back({type, precision, error, kernels});
+    for (const auto& [precision, error] : {std::pair{"fp32", 1e-4}, std::pair{"tf32", 5e-3}, std::pair{"bf16", 2e-2}})
+      all.push_back({type, precision, error, kernels});
   return all;
 }
 

@@ -97,8 +97,9 @@ TEST(IdxSet, RefusesTestLabelsThatNoTrainingSampleHas) {
   const Folder folder;
   write_set(folder);
   folder.write("train-labels.idx1-ubyte", counted_labels(9, 1));
-  EXPECT_THAT(refusals(set_in(folder)), Each(AllOf(HasSubstr("t10k-labels-idx1-ubyte.gz: target 2 of sample 2: the largest of " + folder.path("train-labels.idx1-ubyte") + " is 1"),
-                                                  HasSubstr("write `data.classes: 3` if this is meant"))));
+  EXPECT_THAT(refusals(set_in(folder)),
+              Each(AllOf(HasSubstr("t10k-labels-idx1-ubyte.gz: target 2 of sample 2: the largest of " + folder.path("train-labels.idx1-ubyte") + " is 1"),
+                         HasSubstr("write `data.classes: 3` if this is meant"))));
   DataConfig config = set_in(folder);
   config.classes = 3;
   EXPECT_THAT(refusals(config), Each("accepted"));

@@ -168,7 +168,9 @@ TEST(NpySet, TestSamplesThatAreTheTrainingSamplesAreTold) {
   const Folder folder;
   write_odd_set(folder);
   EXPECT_EQ(load_dataset(set_in(folder), {}, nullptr).remark, "");
-  for (const char* name : {"x", "y"}) std::filesystem::copy_file(folder.path(std::string(name) + ".npy"), folder.path(std::string(name) + "_test.npy"), std::filesystem::copy_options::overwrite_existing);
+  for (const char* name : {"x", "y"})
+    std::filesystem::copy_file(folder.path(std::string(name) + ".npy"), folder.path(std::string(name) + "_test.npy"),
+                               std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(load_dataset(set_in(folder), {}, nullptr).remark, HasSubstr("The test samples of npy are its training samples"));
 }
 

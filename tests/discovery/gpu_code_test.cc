@@ -145,7 +145,8 @@ TEST(GpuCode, GenerationsAreReadFromTheNotesOfGpus) {
 // As nvcc writes it.
 TEST(GpuCode, OfAShippedPluginIsFound) {
   const std::filesystem::path folder = std::filesystem::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare";
-  if (!std::filesystem::exists(folder / "platform_cuda.so") || !std::filesystem::exists(folder / "plugins/strategy_tower.so")) GTEST_SKIP() << "a build without CUDA";
+  if (!std::filesystem::exists(folder / "platform_cuda.so") || !std::filesystem::exists(folder / "plugins/strategy_tower.so"))
+    GTEST_SKIP() << "a build without CUDA";
   EXPECT_THAT(gpu_code(read_plugin_bytes((folder / "plugins/strategy_tower.so").string())), ::testing::Not(::testing::IsEmpty()));
 }
 

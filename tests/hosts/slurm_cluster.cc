@@ -36,7 +36,9 @@ SlurmCluster::SlurmCluster(const HostNetwork& network) : folder_(network.folder(
   write_settings(network);
   write_key(folder_ + "/key");
   for (const char* name : {"state", "munge"}) fs::create_directories(folder_ + "/" + name);
-  network.run_on(0, fmt::format("munged --force --key-file={0}/key --socket={0}/munge.socket --pid-file={0}/munge/pid --log-file={0}/munge/log --seed-file={0}/munge/seed", folder_));
+  network.run_on(
+      0, fmt::format("munged --force --key-file={0}/key --socket={0}/munge.socket --pid-file={0}/munge/pid --log-file={0}/munge/log --seed-file={0}/munge/seed",
+                     folder_));
   network.run_on(0, fmt::format("slurmctld -f {}", settings()));
   for (std::size_t host = 0; host < 2; ++host) {
     fs::create_directories(fmt::format("{}/spool.{}", folder_, network.name(host)));

@@ -345,9 +345,12 @@ TEST(Html, TilesAreAboutSeveralDevicesEvenIfOneIsFaster) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 5, 0.98));
   maker.add("together", 2, 1, make_result(900, 8, 0.98));
-  EXPECT_THAT(page_of(maker.run), AllOf(HasSubstr("<dt>Fastest to 97 % on several devices</dt><dd><strong>8.00 s</strong><span>together on 2 CPU cores, batch 128; on one device 5.00 s</span>"),
-                                        HasSubstr("<dt>Most samples/s on several devices</dt><dd><strong>900</strong>"),
-                                        HasSubstr("<dt>Accuracy after the last epoch</dt><dd><strong>0.9800</strong><span>together")));
+  EXPECT_THAT(
+      page_of(maker.run),
+      AllOf(HasSubstr(
+                "<dt>Fastest to 97 % on several devices</dt><dd><strong>8.00 s</strong><span>together on 2 CPU cores, batch 128; on one device 5.00 s</span>"),
+            HasSubstr("<dt>Most samples/s on several devices</dt><dd><strong>900</strong>"),
+            HasSubstr("<dt>Accuracy after the last epoch</dt><dd><strong>0.9800</strong><span>together")));
 }
 
 TEST(Html, OfFailuresAloneSaysTheirCauses) {

@@ -1,4 +1,5 @@
-// Correct, but changes settings of its thread: `what` names one of them. For good when it is made, or in each epoch until `settle()`, or until `rest()` at free pace.
+// Correct, but changes settings of its thread: `what` names one of them. For good when it is made, or in each epoch until `settle()`, or until `rest()` at free
+// pace.
 
 #include <fenv.h>
 #include <pthread.h>

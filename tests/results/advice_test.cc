@@ -35,7 +35,8 @@ std::string batches(const std::vector<std::pair<std::size_t, double>>& speeds) {
 }
 
 TEST(BatchRange, NamesTheFirstBatchThatPays) {
-  EXPECT_EQ(batches({{128, 0.8}, {512, 1.3}, {2048, 1.7}}), "By samples/s, several devices are faster than one from batch 512 on, of the batches 128, 512 and 2,048");
+  EXPECT_EQ(batches({{128, 0.8}, {512, 1.3}, {2048, 1.7}}),
+            "By samples/s, several devices are faster than one from batch 512 on, of the batches 128, 512 and 2,048");
   EXPECT_EQ(batches({{128, 1.2}, {512, 1.3}}), "By samples/s, several devices are faster than one at all batches: 128 and 512");
   EXPECT_EQ(batches({{128, 0.8}, {512, 0.9}}), "By samples/s, several devices are faster than one at none of the batches 128 and 512");
   EXPECT_EQ(batches({{128, 1.4}, {512, 0.9}}), "By samples/s, several devices are faster than one at batch 128, but not at 512");
@@ -61,8 +62,9 @@ TEST(BatchRange, TellsNoGainFromAnUndecidedOne) {
       maker.baseline(seed, make_result(1000, 0, 0.9), batch);
       maker.add("together", 2, seed, make_result(1000 * speed, 0, 0.9), batch);
     }
-  EXPECT_EQ(batch_range_text(compare_rows(maker.run)), "By samples/s, several devices are faster than one at batch 512; no gain is seen, but none is ruled out, at batch 128; "
-                                                       "several devices are slower at batch 64");
+  EXPECT_EQ(batch_range_text(compare_rows(maker.run)),
+            "By samples/s, several devices are faster than one at batch 512; no gain is seen, but none is ruled out, at batch 128; "
+            "several devices are slower at batch 64");
 }
 
 TEST(Advice, FollowsTheAnswer) {
@@ -87,7 +89,8 @@ TEST(BestRows, HaveTheSettingsOfTheBestOfEachNumberOfDevices) {
   const Table table = best_rows_table(compare_rows(run));
   ASSERT_EQ(table.lines.size(), 2u);
   EXPECT_EQ(table.lines[0][0], "cpu:1");
-  EXPECT_THAT(table.lines[1], ElementsAre("cpu:2", "together", "512", HasSubstr("1,3"), HasSubstr("0.9000"), "0.05\n(constant)", HasSubstr("1.30"), HasSubstr("65 %")));
+  EXPECT_THAT(table.lines[1],
+              ElementsAre("cpu:2", "together", "512", HasSubstr("1,3"), HasSubstr("0.9000"), "0.05\n(constant)", HasSubstr("1.30"), HasSubstr("65 %")));
 }
 
 TEST(BestRows, OfOneNumberOfDevicesAreNoTable) {

@@ -63,7 +63,8 @@ TEST(Answer, CarriesTheDoubtAboutTheMachine) {
   };
   EXPECT_THAT(verdict(drift), StartsWith("Several devices are faster, though the machine's speed changed by -"));
   EXPECT_THAT(verdict([&](mgcompare::Run& run) { taint(run), drift(run); }), HasSubstr("though the run is tainted and the machine's speed changed by -"));
-  EXPECT_THAT(verdict([&](mgcompare::Run& run) { load(run), drift(run); }), HasSubstr("though the load average before the run, earlier runs included, was 1.50 on 2 cores and the machine's speed changed by -"));
+  EXPECT_THAT(verdict([&](mgcompare::Run& run) { load(run), drift(run); }),
+              HasSubstr("though the load average before the run, earlier runs included, was 1.50 on 2 cores and the machine's speed changed by -"));
   mgcompare::Run run = three_by_three();
   taint(run);
   EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nSeveral devices are faster, though the run is tainted: at best 1.60"));

@@ -78,8 +78,10 @@ TEST(Coincidence, NamesTheEpochThatDoesNotFit) {
   EXPECT_NEAR(pair.found.worst.difference, -0.04, 1e-9);
   const std::vector<std::string> sentences = coincidence_sentences(pair.comparison);
   ASSERT_EQ(sentences.size(), 1u);
-  EXPECT_THAT(sentences[0], StartsWith("The accuracy of T eager on 1 CPU core, batch 128 does not coincide with that of alone here: after epoch 2 it is 4.0 points lower, and "
-                                       "noise explains up to 0."));
+  EXPECT_THAT(
+      sentences[0],
+      StartsWith("The accuracy of T eager on 1 CPU core, batch 128 does not coincide with that of alone here: after epoch 2 it is 4.0 points lower, and "
+                 "noise explains up to 0."));
 }
 
 TEST(Coincidence, OfOneRepeatEachIsJudgedByTheTestSet) {
@@ -88,8 +90,9 @@ TEST(Coincidence, OfOneRepeatEachIsJudgedByTheTestSet) {
   EXPECT_NEAR(close.found.worst.bound, 1.95996 * std::sqrt(2 * 0.905 * 0.095 / 1000), 1e-5);
   EXPECT_FALSE(apart.found.coincides());
   EXPECT_TRUE(unknown.found.epochs.empty()) << "there is nothing to judge by";
-  EXPECT_THAT(coincidence_sentences(close.comparison).at(0), StartsWith("Whether one row of other frameworks learns as the row here that computes in the same way is "
-                                                                       "not told, for lack of three repeats: the largest difference is 1.0 points, of T eager"));
+  EXPECT_THAT(coincidence_sentences(close.comparison).at(0),
+              StartsWith("Whether one row of other frameworks learns as the row here that computes in the same way is "
+                         "not told, for lack of three repeats: the largest difference is 1.0 points, of T eager"));
   EXPECT_THAT(coincidence_sentences(apart.comparison).at(0), HasSubstr("does not coincide"));
   EXPECT_TRUE(coincidence_sentences(unknown.comparison).empty());
 }

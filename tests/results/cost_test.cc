@@ -71,7 +71,8 @@ TEST(Cost, OfOneRepeatClaimsNothingMore) {
 
 TEST(Cost, IsInEveryReport) {
   const auto run = priced(three_by_three());
-  EXPECT_THAT(markdown_report(compare_rows(run)), AllOf(HasSubstr("## Cost to 97 %"), HasSubstr(R"(| 0.0792 \[0.0784 .. 0.08\] | 1.00 \[1.00 .. 1.00\] | cheapest |)")));
+  EXPECT_THAT(markdown_report(compare_rows(run)),
+              AllOf(HasSubstr("## Cost to 97 %"), HasSubstr(R"(| 0.0792 \[0.0784 .. 0.08\] | 1.00 \[1.00 .. 1.00\] | cheapest |)")));
   EXPECT_THAT(html_report(compare_rows(run), ""), AllOf(HasSubstr("Cheapest to 97 %"), HasSubstr("Cost to 97 %")));
   const nlohmann::json json = nlohmann::json::parse(json_text(run));
   EXPECT_EQ(json["price_per_device_hour"], 36);

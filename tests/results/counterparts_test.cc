@@ -141,8 +141,10 @@ TEST(Counterparts, AFrameworkThatBecameSlowerIsARegression) {
 TEST(Counterparts, OtherVersionsAreToldOf) {
   mgcompare::Run later = foreign();
   for (Row& row : later.rows) row.result.versions["cuda"] = "12.8";
-  EXPECT_THAT((Compared{foreign(), later}.regression.warnings),
-              Contains("The runs were trained with different versions of Torchlike: 2.1 (cuda 12.6, torchlike 2.1.0+cu126) and 2.1 (cuda 12.8, torchlike 2.1.0+cu126)"));
+  EXPECT_THAT(
+      (Compared{foreign(), later}.regression.warnings),
+      Contains(
+          "The runs were trained with different versions of Torchlike: 2.1 (cuda 12.6, torchlike 2.1.0+cu126) and 2.1 (cuda 12.8, torchlike 2.1.0+cu126)"));
   EXPECT_THAT((Compared{foreign(), foreign()}.regression.warnings), Not(Contains(HasSubstr("versions of"))));
 }
 

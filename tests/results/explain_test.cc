@@ -196,7 +196,8 @@ TEST(Explain, E6SetsLearningAgainstSpeed) {
   RunMaker maker;
   reach(maker.baseline(1, step_result({.compute = 20}, 1)), 4, 8);
   reach(maker.add("together", 2, 1, step_result({.compute = 10}, 2)), 6, 6);
-  EXPECT_THAT(reason_of(maker.run, "E6").evidence, HasSubstr("2.00 times the samples/s of one device, but only 1.33 times as fast to 97 %: it needs 1.50 times as many epochs."));
+  EXPECT_THAT(reason_of(maker.run, "E6").evidence,
+              HasSubstr("2.00 times the samples/s of one device, but only 1.33 times as fast to 97 %: it needs 1.50 times as many epochs."));
   EXPECT_EQ(reason_of(maker.run, "E8").rule, "");
   maker.run.rows.back().result.seconds_to_target = 8;
   EXPECT_THAT(reason_of(maker.run, "E6").evidence, HasSubstr("1.50 times as many epochs, and up to the target its samples/s are lower"));

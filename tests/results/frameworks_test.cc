@@ -77,7 +77,8 @@ TEST(Frameworks, SayOnceThatAllIsUndecided) {
   const std::string summary = framework_summary(compare_rows(maker.run));
   EXPECT_THAT(summary, testing::EndsWith("; all are undecided"));
   EXPECT_THAT(summary, Not(HasSubstr("(undecided)")));
-  EXPECT_THAT(html_report(overview_of(maker.run), ""), HasSubstr("<p class=\"consequence\">By framework, 2 CPU cores against one at batch 128")) << "above, as on the terminal";
+  EXPECT_THAT(html_report(overview_of(maker.run), ""), HasSubstr("<p class=\"consequence\">By framework, 2 CPU cores against one at batch 128"))
+      << "above, as on the terminal";
 }
 
 // To the target one device takes 8 s here and 3 s there, two take 5 s and 2 s.
@@ -144,8 +145,9 @@ TEST(Frameworks, SayWhatIsMissing) {
   EXPECT_THAT(framework_answers(comparison), ElementsAre("In Torchlike 2.1 there is no usable row on one device to compare T pair with at batch 128: whether "
                                                          "several devices pay there is not known; add such a row to `strategies`"));
   EXPECT_THAT(like_pairs(comparison), IsEmpty());
-  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("whether several devices pay is not known yet: the answer needs a finished row on several devices, and the one-device "
-                                                       "baseline of its framework at the same batch"));
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              HasSubstr("whether several devices pay is not known yet: the answer needs a finished row on several devices, and the one-device "
+                        "baseline of its framework at the same batch"));
   std::erase_if(maker.run.rows, [](const Row& row) { return row.result.traits.at("role") == "baseline"; });
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     maker.add("together", 2, seed, paced(9000));
@@ -206,8 +208,9 @@ TEST(Frameworks, LeaveMarkedRowsOutAndNameThem) {
     if (row.trial.strategy.label == "T pair") row.result.epochs[0].seconds_reported = 0.5 * row.result.epochs[0].seconds_training;
   const Comparison comparison = compare_rows(maker.run);
   EXPECT_THAT(like_pairs(comparison), SizeIs(1));
-  EXPECT_THAT(joined(framework_sentences(comparison)),
-              AllOf(HasSubstr("In Torchlike 2.1 there is no usable row on several devices"), HasSubstr("Left out because of their marks: T pair on 2 CPU cores"), HasSubstr("What to do: run again while nothing else uses the machine; if the mark stays")));
+  EXPECT_THAT(joined(framework_sentences(comparison)), AllOf(HasSubstr("In Torchlike 2.1 there is no usable row on several devices"),
+                                                             HasSubstr("Left out because of their marks: T pair on 2 CPU cores"),
+                                                             HasSubstr("What to do: run again while nothing else uses the machine; if the mark stays")));
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("The clock of a backend and the program's differ: T pair on 2 CPU cores"));
 }
 
@@ -316,8 +319,9 @@ TEST(Frameworks, OfOtherVersionsAreToldInAMergedReport) {
   RunMaker other = two_frameworks(1);
   for (Row& row : other.run.rows)
     if (!is_own(row)) row.result.framework_version = "2.2";
-  EXPECT_THAT(differences({one.run, other.run}, {"a", "b"}),
-              Contains("a and b were trained with different versions of Torchlike: 2.1 (cuda 12.6, torchlike 2.1.0+cu126) and 2.2 (cuda 12.6, torchlike 2.1.0+cu126)"));
+  EXPECT_THAT(
+      differences({one.run, other.run}, {"a", "b"}),
+      Contains("a and b were trained with different versions of Torchlike: 2.1 (cuda 12.6, torchlike 2.1.0+cu126) and 2.2 (cuda 12.6, torchlike 2.1.0+cu126)"));
   EXPECT_THAT(differences({one.run, one.run}, {"a", "b"}), Not(Contains(HasSubstr("versions of"))));
 }
 

@@ -80,7 +80,8 @@ TEST(LinkOf, RefusesNonsense) {
                            "latency=-5us,bandwidth=20GB/s", "latency=0us,bandwidth=20GB/s", "latency=nanus,bandwidth=1GB/s",
                            "latency=5us,latency=5us,bandwidth=1GB/s", "latency=5us,bandwidth=20GB/s,", "latency=5us;bandwidth=1GB/s",
                            "latency=5us,bandwidth=infGB/s", "latency=1e999us,bandwidth=1GB/s"}) {
-    EXPECT_THAT([&] { link_of(text); }, ThrowsMessage<Error>(AllOf(StartsWith(std::string("--link \"") + text + "\": is not a link; give \"latency=5us,bandwidth=20GB/s\""),
+    EXPECT_THAT([&] { link_of(text); },
+                ThrowsMessage<Error>(AllOf(StartsWith(std::string("--link \"") + text + "\": is not a link; give \"latency=5us,bandwidth=20GB/s\""),
                                            HasSubstr("Mbit/s"), HasSubstr("nvlink4"))))
         << text;
   }

@@ -86,7 +86,8 @@ TEST(Networks, HavePanelsOnThePage) {
                           HasSubstr("<li><a href=\"#part-2\">mlp</a>: Several devices do not pay: 0.50"), HasSubstr("id=\"part-2\"")));
   if (assets::chart_script().empty()) GTEST_SKIP() << "the program has no chart libraries";
   EXPECT_THAT(page, AllOf(HasSubstr("id=\"accuracy-epoch-0-lenet\""), HasSubstr("id=\"accuracy-epoch-0-mlp\""), HasSubstr("id=\"glance-2\""),
-                          HasSubstr("Speed-up, at a glance, mlp"), HasSubstr("<figcaption>mlp, global batch 128: 0.50x at best, by together on 2 CPU cores</figcaption>")));
+                          HasSubstr("Speed-up, at a glance, mlp"),
+                          HasSubstr("<figcaption>mlp, global batch 128: 0.50x at best, by together on 2 CPU cores</figcaption>")));
   EXPECT_THAT(html_report(overview_of(three_by_three()), ""), Not(HasSubstr("class=\"briefs\"")));
 }
 

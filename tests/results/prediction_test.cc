@@ -91,7 +91,8 @@ TEST(Predict, AFasterLinkIsFaster) {
   const mgcompare::Run run = model_run({1, 2, 3, 4});
   const Comparison comparison = compare_rows(run);
   const LinkModel slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
-  EXPECT_LT(predict(comparison, {16}, {{DeviceKind::cpu, fast}}).front().steps.back().step, predict(comparison, {16}, {{DeviceKind::cpu, slow}}).front().steps.back().step);
+  EXPECT_LT(predict(comparison, {16}, {{DeviceKind::cpu, fast}}).front().steps.back().step,
+            predict(comparison, {16}, {{DeviceKind::cpu, slow}}).front().steps.back().step);
 }
 
 // Steps measured on the machine's own link validate the model on that link, whichever link is predicted.

@@ -256,7 +256,8 @@ TEST(PromiseCheck, ARowWhoseRanksLackedProcessorsIsMarkedAndRanked) {
   EXPECT_FALSE(comparison.cells[0].is_marked(MarkKind::lost_processors));
   EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::lost_processors));
   EXPECT_EQ(comparison.ranking.size(), 2u);
-  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(HasSubstr("had no processor for 40 % of its work"), HasSubstr("Their ranks waited for processors while they computed")));
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              AllOf(HasSubstr("had no processor for 40 % of its work"), HasSubstr("Their ranks waited for processors while they computed")));
   RunMaker once = maker;
   for (Row& row : once.run.rows)
     if (row.trial.seed > 1) row.result.seconds_rank_threads = 2.9 * static_cast<double>(row.result.ranks.size());

@@ -127,7 +127,8 @@ mgcompare::Run rehearsed_run(double measured_on_two = 0) {
     Result alone = step_result({.compute = 1e3 * step}, 1, batch);
     maker.baseline(1, alone, batch);
     maker.add("together", 1, 1, alone, batch);
-    if (measured_on_two > 0) maker.add("together", 2, 1, step_result({.compute = 1e3 * measured_on_two * static_cast<double>(batch) / 128, .bytes = 1000}, 2, batch), batch);
+    if (measured_on_two > 0)
+      maker.add("together", 2, 1, step_result({.compute = 1e3 * measured_on_two * static_cast<double>(batch) / 128, .bytes = 1000}, 2, batch), batch);
     for (const std::size_t devices : {2, 4})
       add_rehearsal(maker, devices, rehearsed(devices, {{1000, 0, 0, 0}}, step / static_cast<double>(devices)), batch);
   }

@@ -56,7 +56,10 @@ TEST(MarkdownReport, NamesGpus) {
 
 TEST(MarkdownReport, TellsShortCopiesInNanoseconds) {
   mgcompare::Run run = three_by_three();
-  run.info.links = {{.kind = "cpu", .devices = {{0, true, 9e9, 8e9, 1e-9, 0}}, .pairs = {{0, 1, true, true, 5e9, 2.01e-9}, {1, 0, false, true, 7e9, 4e-9}}, .all_reduces = {}}};
+  run.info.links = {{.kind = "cpu",
+                     .devices = {{0, true, 9e9, 8e9, 1e-9, 0}},
+                     .pairs = {{0, 1, true, true, 5e9, 2.01e-9}, {1, 0, false, true, 7e9, 4e-9}},
+                     .all_reduces = {}}};
   EXPECT_THAT(markdown_report(compare_rows(run)), HasSubstr("a small copy 2.01 .. 4 ns |"));
 }
 

@@ -68,7 +68,8 @@ TEST(RowOrder, IsTheSameInTablesAndRankings) {
   const mgcompare::Run run = run_of(kSlow, kFast, true);
   const Comparison comparison = compare_rows(run);
   for (const Cell& cell : comparison.cells) EXPECT_EQ(cell.order, Order::undecided) << cell.name;
-  EXPECT_THAT(closing_summary(run, {}), HasSubstr("\n    1.96 [0.91 .. 3.91] times as fast as alone on 1 CPU core, batch 128; undecided: the interval, seed by seed, includes 1 (throughput alone: 1.96x)\n"));
+  EXPECT_THAT(closing_summary(run, {}), HasSubstr("\n    1.96 [0.91 .. 3.91] times as fast as alone on 1 CPU core, batch 128; undecided: the interval, seed by "
+                                                  "seed, includes 1 (throughput alone: 1.96x)\n"));
 }
 
 TEST(RowOrder, OfTwoRunsFollowsTheIntervalToo) {
@@ -174,7 +175,8 @@ TEST(AACheck, IsByTheFigureOfTheAnswer) {
   for (Row& row : run.rows)
     if (row.trial.strategy.name == "together" && row.trial.devices == 1) row.result.seconds_to_target /= 3;
   EXPECT_THAT(answer(compare_rows(run)).grounds, EndsWith("; undecided: the A/A check is off by a factor of 3.00"));
-  EXPECT_THAT(closing_summary(run, {}), HasSubstr("A/A check: together on 1 CPU core, batch 128 does what the baseline does, 3.00 [3.00 .. 3.00] times as fast to 97 %"));
+  EXPECT_THAT(closing_summary(run, {}),
+              HasSubstr("A/A check: together on 1 CPU core, batch 128 does what the baseline does, 3.00 [3.00 .. 3.00] times as fast to 97 %"));
   EXPECT_EQ(answer(compare_rows(run, Objective::throughput)).verdict, "Several devices are faster");
 }
 
@@ -204,7 +206,8 @@ TEST(AACheck, IsOfCopiesOfTheBaselineWhichAreNoContenders) {
   RunMaker noisy = maker;
   for (Row& row : noisy.run.rows)
     if (row.trial.strategy.name == "together" && row.trial.devices == 1) row.result.samples_per_second *= 1.2;
-  EXPECT_THAT(closing_summary(noisy.run, {}, Objective::throughput), HasSubstr("times its samples/s; differences of that size between other rows may be due to the machine\n"));
+  EXPECT_THAT(closing_summary(noisy.run, {}, Objective::throughput),
+              HasSubstr("times its samples/s; differences of that size between other rows may be due to the machine\n"));
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     maker.add("other", 1, seed, make_result(970, 5, 0.98));
     maker.add("through the host", 1, seed, make_result(500, 10, 0.98));
@@ -222,7 +225,8 @@ TEST(NoRepeats, SaysWhatAnAnswerNeedsInstead) {
   EXPECT_EQ(no_repeats_text(compare_rows(three_by_three())), "the answer is decided");
   EXPECT_EQ(no_repeats_text(Overview(std::vector<Comparison>(2, compare_rows(three_by_three())))), "all answers are decided");
   const mgcompare::Run missing = run_of({10, 10.1, 10.2, 10.3}, {5, 5.1, 5.2, 0});
-  EXPECT_EQ(no_repeats_text(compare_rows(missing)), "they are not expected to decide, because the better row reached 97 % in 3 of 4 repeats, and the other in 4 of 4");
+  EXPECT_EQ(no_repeats_text(compare_rows(missing)),
+            "they are not expected to decide, because the better row reached 97 % in 3 of 4 repeats, and the other in 4 of 4");
   const mgcompare::Run same = run_of(std::vector<double>(9, 10), std::vector<double>(9, 10));
   EXPECT_EQ(no_repeats_text(compare_rows(same)), "More repeats are not expected to decide: the difference is too small to matter");
   RunMaker alone;
@@ -232,8 +236,9 @@ TEST(NoRepeats, SaysWhatAnAnswerNeedsInstead) {
 
 TEST(AboveIdeal, IsExplained) {
   const auto text = [](double gain, double off = 1) { return closing_summary(copied(gain, off), {}); };
-  EXPECT_THAT(text(2.1), HasSubstr("\nMore than ideal: the efficiency of together on 2 CPU cores, batch 128 is 105 % [105 % .. 105 %]. Usually the smaller share of the "
-                                   "batch on each device fits its cache, or the library uses another algorithm for it; repeat the run to rule out the machine\n"));
+  EXPECT_THAT(text(2.1),
+              HasSubstr("\nMore than ideal: the efficiency of together on 2 CPU cores, batch 128 is 105 % [105 % .. 105 %]. Usually the smaller share of the "
+                        "batch on each device fits its cache, or the library uses another algorithm for it; repeat the run to rule out the machine\n"));
   EXPECT_THAT(text(2.1, 1.07), HasSubstr(". The A/A check is off by as much, so it may be the machine\n"));
   EXPECT_THAT(text(2.02), Not(HasSubstr("More than ideal")));
   EXPECT_THAT(text(1.6), Not(HasSubstr("More than ideal")));

@@ -126,8 +126,10 @@ TEST(Summary, AnOpenAnswerSaysWhatWasSeen) {
   };
   EXPECT_THAT(first_line(1000, 900, 2, 0), AllOf(StartsWith("No gain seen: at best 0.90 "), EndsWith(" (two repeats; at least three are needed to decide)")));
   EXPECT_THAT(first_line(1000, 1010, 1, 0), StartsWith("No gain seen: at best 1.01 times the samples/s of"));
-  EXPECT_THAT(first_line(1000, 1300, 1, 0), AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.30 "), EndsWith(" (one repeat; at least three are needed to decide)")));
-  EXPECT_THAT(first_line(1000, 1300, 3, 0.1), AllOf(StartsWith("Whether several devices pay is undecided: at best 1.07 [0.90 .. 1.30]"), EndsWith("; their ranges overlap, and the machine's speed changed by +10 %")));
+  EXPECT_THAT(first_line(1000, 1300, 1, 0),
+              AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.30 "), EndsWith(" (one repeat; at least three are needed to decide)")));
+  EXPECT_THAT(first_line(1000, 1300, 3, 0.1), AllOf(StartsWith("Whether several devices pay is undecided: at best 1.07 [0.90 .. 1.30]"),
+                                                    EndsWith("; their ranges overlap, and the machine's speed changed by +10 %")));
   EXPECT_THAT(first_line(1000, 1300, 3, 0), AllOf(StartsWith("Several devices are faster: at best 1.30"), Not(HasSubstr("undecided"))));
 }
 
@@ -154,9 +156,11 @@ TEST(Summary, AnswersByTheObjective) {
   EXPECT_THAT(closing_summary(run, {}),
               StartsWith("Several devices are faster: at best 1.60 [1.60 .. 1.60] times as fast to 97 % as alone on 1 CPU core, "
                          "batch 128, by together on 4 CPU cores, batch 128\n"));
-  EXPECT_THAT(closing_summary(run, {}, Objective::throughput),
-              StartsWith("Several devices are faster, but less accurate (0.3000 against 0.9800): at best 5.10 [5.10 .. 5.10] times the samples/s of alone on 1 CPU core, "
-                         "batch 128, by hasty on 4 CPU cores, batch 128\n"));
+  EXPECT_THAT(
+      closing_summary(run, {}, Objective::throughput),
+      StartsWith(
+          "Several devices are faster, but less accurate (0.3000 against 0.9800): at best 5.10 [5.10 .. 5.10] times the samples/s of alone on 1 CPU core, "
+          "batch 128, by hasty on 4 CPU cores, batch 128\n"));
   // 8 s on one device against 5 s on four.
   const std::string cost = closing_summary(run, {}, Objective::device_seconds);
   EXPECT_THAT(cost, StartsWith("Several devices do not pay: at best 2.50 [2.50 .. 2.50] times the device-seconds to 97 % of alone on 1 CPU "
@@ -265,8 +269,8 @@ TEST(Summary, AsksForFinerEvaluationOfRowsAboveTheTargetAtOnce) {
   Row& row = maker.add("together", 2, 1, make_result(1600, 5, 0.98));
   EXPECT_THAT(closing_summary(maker.run, {}), Not(HasSubstr("evaluate")));
   row.result.epochs.front().accuracy = 0.975;
-  EXPECT_THAT(closing_summary(maker.run, {}),
-              HasSubstr("\nAbove 97 % already at the first evaluation: together on 2 CPU cores, batch 128. Its time to 97 % is that of a whole epoch: `evaluate: 0.25` finds it more precisely\n"));
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("\nAbove 97 % already at the first evaluation: together on 2 CPU cores, batch 128. Its time to 97 % is "
+                                                        "that of a whole epoch: `evaluate: 0.25` finds it more precisely\n"));
   row.result.traits["pace"] = "free";
   EXPECT_THAT(closing_summary(maker.run, {}), Not(HasSubstr("evaluate")));
 }

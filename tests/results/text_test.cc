@@ -46,7 +46,8 @@ TEST(Markdown, IsInert) {
 TEST(Markdown, HasCodeInSentencesOnly) {
   EXPECT_EQ(markdown_sentence("try `batch_norm: sync`, or `*`"), "try `batch_norm: sync`, or \\`\\*\\`");
   EXPECT_EQ(markdown_sentence("`run --until-decided`"), "`run --until-decided`");
-  for (const char* text : {"a ` b ` c", "``a``", "`a``b`", "`<img>`", "`a|b`", "one ` tick", "`a\\`", "` `"}) EXPECT_EQ(markdown_sentence(text), markdown(text)) << text;
+  for (const char* text : {"a ` b ` c", "``a``", "`a``b`", "`<img>`", "`a|b`", "one ` tick", "`a\\`", "` `"})
+    EXPECT_EQ(markdown_sentence(text), markdown(text)) << text;
 }
 
 TEST(Markdown, NothingClosesAFence) {

@@ -89,8 +89,9 @@ std::vector<std::string> redrawn(const std::string& text) {
 }
 
 TEST(Progress, WideCharactersNeverWrapOrBreak) {
-  for (const std::string name : {"\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587", "\U0001f600\U0001f600\U0001f600\U0001f600\U0001f600\U0001f600",
-                                 "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301"}) {
+  for (const std::string name :
+       {"\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587", "\U0001f600\U0001f600\U0001f600\U0001f600\U0001f600\U0001f600",
+        "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301"}) {
     for (const bool utf8 : {true, false}) {
       for (std::size_t columns = 1; columns < 90; ++columns) {
         for (const std::string& line : redrawn(show({true, false, utf8, columns}, false, name, 0))) {

@@ -26,7 +26,8 @@ TEST(Bmuf, AConstantGradientMovesItByTheGeometricSum) {
   for (const std::size_t ranks : {2u, 4u, 8u})
     for (const std::string variant : {"cbm", "nbm", "nbm_cntk"}) {
       const std::size_t blocks = 120;
-      const Played played = play(block_of(variant, ranks, blocks, [](const Batch&, std::size_t element, float) { return 1.0f + static_cast<float>(element); }), true);
+      const Played played =
+          play(block_of(variant, ranks, blocks, [](const Batch&, std::size_t element, float) { return 1.0f + static_cast<float>(element); }), true);
       const double eta = 1 - 1.0 / static_cast<double>(ranks);
       for (std::size_t element = 0; element < 3; ++element) {
         const double block = -0.1 * kPeriod * static_cast<double>(1 + element);

@@ -151,7 +151,8 @@ TEST_P(GroupOf, AllToAllTransposes) {
     group.all_to_all(to.span(), out, from.span(), in);
     at = 0;
     for (int k = 0; k < group.size(); ++k)
-      for (std::size_t i = 0; i < in[static_cast<std::size_t>(k)]; ++i) EXPECT_EQ(from[at++], static_cast<float>(100 * k + 10 * group.rank()) + static_cast<float>(i));
+      for (std::size_t i = 0; i < in[static_cast<std::size_t>(k)]; ++i)
+        EXPECT_EQ(from[at++], static_cast<float>(100 * k + 10 * group.rank()) + static_cast<float>(i));
   });
 }
 

@@ -172,7 +172,8 @@ void PrintTo(const Meddling& meddling, std::ostream* out) { *out << meddling.wha
 class SettingsOfRanks : public ::testing::TestWithParam<Meddling> {};
 
 void expect_found(const Meddling& meddling, bool puts_back, bool is_free = false) {
-  Trial trial = small_trial(2, "", {{"what", meddling.what, false, {}}, {"puts_back", puts_back ? "true" : "false", false, {}}, {"free", is_free ? "true" : "false", false, {}}});
+  Trial trial = small_trial(
+      2, "", {{"what", meddling.what, false, {}}, {"puts_back", puts_back ? "true" : "false", false, {}}, {"free", is_free ? "true" : "false", false, {}}});
   trial.strategy.name = trial.strategy.label = "meddler";
   trial.plugin_file = MGCOMPARE_BINARY_DIR "/lib/mgcompare/bad_plugins/strategy_meddler.so";
   // The strategy is also made on the thread that starts the ranks.

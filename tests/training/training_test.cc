@@ -271,10 +271,20 @@ TEST(Training, ThePositionIsThatOfTheFurthestRank) {
     run(trial, [&](Options&, const Facts&) { return std::make_unique<Late>(position, seen); },
         [&](TrainingRequest& request) { request.position = &position; });
   };
-  const std::vector<std::string> expected = {
-      "in setup", "in the warm-up, at batch 1 of an epoch", "in the warm-up, at batch 4 of an epoch", "in setup", "in step 1 of epoch 1 (training)", "in step 2 of epoch 1 (training)",
-      "in step 3 of epoch 1 (training)", "in step 4 of epoch 1 (training)", "in evaluation of epoch 1", "in step 1 of epoch 2 (training)",
-      "in step 2 of epoch 2 (training)", "in step 3 of epoch 2 (training)", "in step 4 of epoch 2 (training)", "in evaluation of epoch 2"};
+  const std::vector<std::string> expected = {"in setup",
+                                             "in the warm-up, at batch 1 of an epoch",
+                                             "in the warm-up, at batch 4 of an epoch",
+                                             "in setup",
+                                             "in step 1 of epoch 1 (training)",
+                                             "in step 2 of epoch 1 (training)",
+                                             "in step 3 of epoch 1 (training)",
+                                             "in step 4 of epoch 1 (training)",
+                                             "in evaluation of epoch 1",
+                                             "in step 1 of epoch 2 (training)",
+                                             "in step 2 of epoch 2 (training)",
+                                             "in step 3 of epoch 2 (training)",
+                                             "in step 4 of epoch 2 (training)",
+                                             "in evaluation of epoch 2"};
   train_again();
   EXPECT_EQ(seen, expected);
   train_again();

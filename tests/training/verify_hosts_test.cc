@@ -41,7 +41,8 @@ Verified checked_server(const char* lie) {
 PluginSummary shipped(const std::string& name) { return inspect_plugin(file_of_plugin(name)); }
 
 TEST(VerifyHosts, StrategiesHoldOnEveryShape) {
-  for (const char* name : {"replicated", "data_parallel", "sharded_server", "tower", "local_sgd", "bmuf", "easgd", "async_sgd", "onebit", "top_k", "power_sgd", "independent"}) {
+  for (const char* name :
+       {"replicated", "data_parallel", "sharded_server", "tower", "local_sgd", "bmuf", "easgd", "async_sgd", "onebit", "top_k", "power_sgd", "independent"}) {
     const Verified verified = checked(name, {}, shipped(name));
     EXPECT_EQ(testing::failures(verified), "") << name;
     EXPECT_GE(verified.count("the row", Verdict::passed), 4u) << name;
@@ -56,7 +57,8 @@ TEST(VerifyHosts, FreePaceIsThatOfOneHost) {
     const Verified verified = checked(name, options, shipped(name));
     EXPECT_EQ(testing::failures(verified), "") << name;
     std::size_t found = 0;
-    for (const VerifyFinding& finding : verified.findings) found += finding.check.find("equals as many ranks of one host") != std::string::npos && finding.verdict == Verdict::passed;
+    for (const VerifyFinding& finding : verified.findings)
+      found += finding.check.find("equals as many ranks of one host") != std::string::npos && finding.verdict == Verdict::passed;
     EXPECT_EQ(found, 4u) << name;
   }
 }

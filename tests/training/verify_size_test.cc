@@ -57,10 +57,12 @@ TEST(VerifySize, HasEachShareOfTheConfigInTurn) {
                           "with shares of 16 samples, and of a third of a batch", "in epochs of one step", StartsWith("with the learning rates"),
                           StartsWith("after")));
   EXPECT_THAT(what_of(config_with(ScalingMode::strong, {64, 128}, {1, 2, 4})),
-              ElementsAre(StartsWith("with shares of 64"), StartsWith("with shares of 16"), "in epochs of one step", StartsWith("with the learning rates"), StartsWith("after"))) << "quick: the largest and the smallest";
+              ElementsAre(StartsWith("with shares of 64"), StartsWith("with shares of 16"), "in epochs of one step", StartsWith("with the learning rates"),
+                          StartsWith("after")))
+      << "quick: the largest and the smallest";
   EXPECT_THAT(what_of(config_with(ScalingMode::strong, {128}, {2})),
-              ElementsAre(StartsWith("with shares of 64 samples, and of a third"), StartsWith("with shares of 64 samples, and of an eighth"), "in epochs of one step",
-                          StartsWith("with the learning rates"), StartsWith("after")));
+              ElementsAre(StartsWith("with shares of 64 samples, and of a third"), StartsWith("with shares of 64 samples, and of an eighth"),
+                          "in epochs of one step", StartsWith("with the learning rates"), StartsWith("after")));
 }
 
 TEST(VerifySize, SmallSharesAreInTheOtherTrainings) {
@@ -90,8 +92,9 @@ Verified verify_sizes(const std::string& how, const std::string& batch_norm = ""
                       double learning_rate = 0.05, const std::string& approximate = "false") {
   VerifyScope scope = quick_scope();
   scope.plugins = {testing::faulty_plugin("occasional")};
-  Config config = testing::config_with(batch_norm.empty() ? testing::small_model() : testing::normalised_model(),
-                                       {{"occasional", "the row", {{"how", how, false, {}}, {"in_rank_order", in_rank_order, false, {}}, {"approximate", approximate, false, {}}}, {}}});
+  Config config = testing::config_with(
+      batch_norm.empty() ? testing::small_model() : testing::normalised_model(),
+      {{"occasional", "the row", {{"how", how, false, {}}, {"in_rank_order", in_rank_order, false, {}}, {"approximate", approximate, false, {}}}, {}}});
   if (!batch_norm.empty()) config.batch_norm = kind_named<BatchNormPolicy>(batch_norm);
   config.epochs = epochs;
   config.optimizer.learning_rate = learning_rate;
@@ -144,7 +147,8 @@ TEST(VerifySize, HasTheFirstEpochsOfALongConfig) {
   for (const bool quick : {true, false}) {
     const std::vector<VerifySize> sizes = sizes_of(quick ? quick_scope() : VerifyScope(), config, kSamples, quick);
     const VerifySize& own = sizes.at(sizes.size() - 2);
-    EXPECT_EQ(own.what, quick ? "with the learning rates of the config in the first 16 of 164 epochs" : "with the learning rates of the config in the first 60 of 164 epochs");
+    EXPECT_EQ(own.what, quick ? "with the learning rates of the config in the first 16 of 164 epochs"
+                              : "with the learning rates of the config in the first 60 of 164 epochs");
     EXPECT_EQ(extent_of(own.scope, own.scope.optimizers.front(), true).steps_per_epoch, 3u);
   }
 }
