@@ -108,10 +108,10 @@ TEST_F(Interruptions, ASecondInterruptionEndsAtOnce) {
 }
 
 TEST_F(Interruptions, AHangingTrialDoesNotHoldUpAnInterruption) {
-  const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: step"));
-  Program program = place_.start({config, "--only", "strategy=misbehave"});
-  ASSERT_TRUE(program.says("1 trial with seed ", 30));
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: step")), hangs = place_.folder() / "hangs";
+  Program program = place_.start({config, "--only", "strategy=misbehave"}, {{"MGCOMPARE_TEST_SPINNING", hangs}});
+  for (int tenths = 0; tenths < 600 && !fs::exists(hangs); ++tenths) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_TRUE(fs::exists(hangs));
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 130);
   const Result result = place_.only_run().rows[0].result;

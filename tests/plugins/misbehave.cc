@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <string>
 #include <thread>
@@ -21,8 +22,10 @@ namespace {
 
 using namespace mgcompare;
 
+// Makes the file that MGCOMPARE_TEST_SPINNING names.
 [[noreturn]] void spin() {
   std::signal(SIGTERM, SIG_IGN);
+  if (const char* const file = std::getenv("MGCOMPARE_TEST_SPINNING")) std::ofstream(file).flush();
   for (std::atomic<unsigned> turns{0};;) ++turns;
 }
 
@@ -131,8 +134,9 @@ class Misbehave : public Strategy {
  public:
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
-                            {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "normal exit", "quick exit", "busy", "blocked", "grandchild",
-                             "grandchild and hang", "flood", "out of memory", "hog", "no files", "strand", "thread", "descriptors", "close descriptors", "streams", "pause"})),
+                            {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "normal exit", "quick exit",
+                             "busy", "blocked", "grandchild", "grandchild and hang", "flood", "out of memory", "hog", "no files", "strand", "thread",
+                             "descriptors", "close descriptors", "streams", "pause"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
         rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
