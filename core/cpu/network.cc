@@ -235,7 +235,7 @@ std::vector<Stored> CpuNetwork::stored() const {
   return {{"activations and their gradients", "fp32", bytes}};
 }
 
-// Whether layer `index` reads what the one before it writes, and both can work on parts.
+// Whether the layer of node `index` reads what the one before it writes, and both can work on parts.
 bool CpuNetwork::is_joined(std::size_t index) const {
   if (index == 0 || index >= nodes_.size()) return false;
   const Node& node = nodes_[index];
@@ -243,12 +243,12 @@ bool CpuNetwork::is_joined(std::size_t index) const {
   return node.layer->of_parts() != nullptr && before.layer->of_parts() != nullptr && node.input != nullptr && node.input->tensor == before.output;
 }
 
-// Likewise, in the backward pass: the gradient that layer `index` writes is the whole gradient of the output before it.
+// Likewise, in the backward pass: the gradient that node `index` writes is the whole gradient of the output before it.
 bool CpuNetwork::is_joined_back(std::size_t index) const {
   return is_joined(index) && nodes_[index].input->tensor->needs_gradient && nodes_[index].input->gradient == nodes_[index].input->tensor->gradient;
 }
 
-// Samples at a time for the layers [begin, end).
+// Samples at a time for the layers of nodes [begin, end).
 std::size_t CpuNetwork::samples_of_part(std::size_t begin, std::size_t end) const {
   std::size_t features = 1, least = kLanes;
   for (std::size_t index = begin; index < end; ++index) {
@@ -258,7 +258,7 @@ std::size_t CpuNetwork::samples_of_part(std::size_t begin, std::size_t end) cons
   return std::max<std::size_t>(part_bytes_ / (features * sizeof(float)) / least, 1) * least;
 }
 
-// Layer `index`, and the next one if it reads the output of batch normalisation. The two take turns on parts of the samples, and batch
+// The layer of node `index`, and the next one if it reads the output of batch normalisation. The two take turns on parts of the samples, and batch
 // normalisation that follows observes each part. Returns the first layer that is left.
 std::size_t CpuNetwork::forward_from(std::size_t index) {
   const auto needs_all = [&](std::size_t at) { return nodes_[at].layer->of_parts()->needs_all(); };
@@ -328,7 +328,8 @@ void CpuNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   for (std::size_t end = nodes_.size(); end > 0;) end = backward_to(end, ready);
 }
 
-// forward_from() in the other direction, for the layer before `end`. Returns the end of the layers that are left.
+// forward_from() in the other direction, for the layer before `end`. Returns the end of the layers that are left. Of the layers that take
+// turns at most one may be a convolution, because open sums of its weights' gradient use memory of the thread (winograd.h).
 std::size_t CpuNetwork::backward_to(std::size_t end, const Ready& ready) {
   const auto needs_all = [&](std::size_t at) { return nodes_[at].layer->of_parts()->needs_all(); };
   std::size_t begin = end - 1;
@@ -348,6 +349,7 @@ std::size_t CpuNetwork::backward_to(std::size_t end, const Ready& ready) {
     }
     for (std::size_t at = end; at-- > begin;) nodes_[at].layer->of_parts()->end_backward(work_);
   }
+  // Only after all parts of the layers that take turns: ready() may update weights, which backward_part() of a normalisation reads.
   for (std::size_t at = end; at-- > begin;) {
     if (nodes_[at].parameters.size() > 0 && ready) ready(gradients().slice(nodes_[at].parameters));
   }

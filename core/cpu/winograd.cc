@@ -14,9 +14,12 @@ namespace {
 constexpr std::size_t kGroupBytes = std::size_t{512} << 10;
 // Outputs whose products are kept at a time.
 constexpr std::size_t kPanel = 40;
-// Transformed inputs and gradients that are summed at a time stay in the cache. More tiles make the sums over lanes rarer.
+// Tiles of a group. From 128 channels on the least number fills kGroupBytes, and more channels exceed it.
+constexpr std::size_t kLeastGroup = kChunk, kMostGroup = 32;
+// Transformed inputs and gradients that are summed at a time stay in the cache. More tiles make the sums over lanes rarer, so of more
+// than 128 channels and outputs together the least number is summed, which exceeds kSumBytes.
 constexpr std::size_t kSumBytes = std::size_t{2} << 20;
-constexpr std::size_t kMostSummed = 48;  // tiles
+constexpr std::size_t kLeastSummed = 16, kMostSummed = 48;  // tiles
 constexpr std::size_t kLeastChannels = 16;
 
 std::size_t tiles_along(std::size_t pixels) { return (pixels + 1) / 2; }
@@ -101,7 +104,7 @@ bool pays(std::size_t channels, std::size_t outputs) { return std::min(channels,
 WinogradFilters::WinogradFilters(const WinogradShape& shape)
     : shape_(shape), filters_(kPlaces * shape.channels * shape.outputs) {
   const std::size_t fitting = kGroupBytes / (kPlaces * shape.channels * kLanes * sizeof(float)) / kChunk * kChunk;
-  group_ = std::clamp<std::size_t>(fitting, kChunk, 32);
+  group_ = std::clamp(fitting, kLeastGroup, kMostGroup);
 }
 
 void WinogradFilters::load(const float* weights, bool transposed) {
@@ -150,7 +153,7 @@ void WinogradFilters::convolve(const float* in, const float* bias, float* out) c
 
 WinogradGradient::WinogradGradient(const WinogradShape& shape) : shape_(shape), sums_(kPlaces * shape.outputs * shape.channels) {
   const std::size_t fitting = kSumBytes / (kPlaces * (shape.channels + shape.outputs) * kLanes * sizeof(float));
-  pitch_ = std::clamp<std::size_t>(fitting, 16, kMostSummed);
+  pitch_ = std::clamp(fitting, kLeastSummed, kMostSummed);
 }
 
 void WinogradGradient::begin() {

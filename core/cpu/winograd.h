@@ -41,7 +41,8 @@ class WinogradFilters {
   std::vector<float> filters_;      // (panel of outputs, place, part of the panel, channel, output of the part)
 };
 
-// Sums the gradient of the weights over blocks.
+// Sums the gradient of the weights over blocks. From begin() to finish(), no other may be open on the thread: tiles that are not summed
+// yet stay in memory that all of a thread share.
 class WinogradGradient {
  public:
   explicit WinogradGradient(const WinogradShape& shape);
