@@ -27,8 +27,8 @@ class BatchNorm : public LayerOfParts {
 
   bool needs_all() const override { return true; }
 
-  // This rank's mean of each channel, and the sum of squared distances from it. Each run is read twice while it is in the cache.
-  // E[x^2] - E[x]^2 would lose the variance of a channel with a large mean to cancellation.
+  // This rank's mean of each channel, and the sum of squared distances from it. Each run is read twice, the second time from the cache
+  // for images up to about 128 x 128. E[x^2] - E[x]^2 would lose the variance of a channel with a large mean to cancellation.
   void observe(const Work& work, Range samples) override {
     if (!work.training) return;
     if (samples.begin == 0) moments_.assign(channels_, {});
@@ -139,7 +139,8 @@ class BatchNorm : public LayerOfParts {
       float* const dx = input_.gradient + run.at;
       if (blocked()) {
         for_each_part(run, [&](const Normalized& from, std::size_t pixels, std::size_t at) { kernels().normalize_back(from, pixels, curve, level, dx + at); });
-        for (std::size_t i = 0; run.lanes < kLanes && i < area_; ++i) std::fill(dx + i * kLanes + run.lanes, dx + (i + 1) * kLanes, 0.0f);
+        if (run.lanes == kLanes) return;
+        for (std::size_t i = 0; i < area_; ++i) std::fill(dx + i * kLanes + run.lanes, dx + (i + 1) * kLanes, 0.0f);
         return;
       }
       const float* const x = input_.tensor->value + run.at;

@@ -139,8 +139,11 @@ class Convolution : public LayerOfParts {
     for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
       float* const out = pooled() ? out_gradient_.data() : output_.value + b * shape_.outputs * plane;
       filters_->convolve(input_block(b), bias, out);
-      if (!pooled()) kernels().activate(activation_, out, shape_.outputs * plane);
-      for (std::size_t o = 0; pooled() && o < shape_.outputs; ++o) {
+      if (!pooled()) {
+        kernels().activate(activation_, out, shape_.outputs * plane);
+        continue;
+      }
+      for (std::size_t o = 0; o < shape_.outputs; ++o) {
         for (std::size_t y = 0; y < pooled_height(); ++y) {
           const std::size_t at = pooled_row(b, o, y);
           kernels().pool_row(out + o * plane + y * pool_[0] * row, shape_.out_width, pool_[0], pool_[1], activation_,
