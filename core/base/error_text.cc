@@ -28,6 +28,12 @@ std::string memory_limit_note() {
   return limit.rlim_cur == RLIM_INFINITY ? "" : fmt::format(" ({})", limit_text(RLIMIT_AS, " bytes of address space", "-v"));
 }
 
+std::string processor_limit_note() {
+  rlimit limit{};
+  getrlimit(RLIMIT_CPU, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? "" : fmt::format(", perhaps at its limit of processor time ({})", limit_text(RLIMIT_CPU, " s of it", "-t"));
+}
+
 std::string with_memory_limit(std::string message) {
   // "failed to map segment" is the loader's.
   constexpr std::array kWords = {"memory", "bad_alloc", "failed to map segment"};

@@ -54,6 +54,16 @@ TEST_F(Limits, OnTheStackAreNamed) {
   EXPECT_THAT(ended.err, HasSubstr("may have a stack of 100 KiB only, and the program needs 256: raise the limit with `ulimit -s`"));
 }
 
+// The program itself uses little of it.
+TEST_F(Limits, OnProcessorTimeAreNamed) {
+  const std::string longer = place_.write("longer.yaml", small_config("scaling: {devices: [cpu:1], batch: 8}\nstrategies: [serial]\n"));
+  for (const char* limit : {"-t 2", "-S -t 2"}) {
+    const Ended ended = with(limit, {longer, "--set", "epochs=60000", "-o", std::string("run") + limit[1]});
+    EXPECT_EQ(ended.code, 3) << ended.err;
+    EXPECT_THAT(ended.out + ended.err, HasSubstr("perhaps at its limit of processor time (this process may have 2 s of it: raise the limit with `ulimit -t`)"));
+  }
+}
+
 // A sanitizer needs terabytes of it.
 TEST_F(Limits, OnTheAddressSpaceAreNamed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
