@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "cpu/pooled_rows.h"
+
 namespace mgcompare {
 namespace {
 
@@ -14,15 +16,14 @@ class BatchNorm : public LayerOfParts {
       : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output), channels_(output.shape[0]),
         area_(input.tensor->features / channels_), mean_(channels_), inverse_(channels_), sums_(device, 2 * channels_ + 1) {
     if (fusion.pool == nullptr) return;
-    pool_[0] = fusion.pool->config.kernel[0];
-    pool_[1] = fusion.pool->config.kernel[1];
-    rows_ = Array<float>(device, pool_[0] * width() * kLanes);
+    pooled_ = PooledRows(fusion.pool->config, input.tensor->shape.back());
+    rows_ = Array<float>(device, pooled_.pixels() * kLanes);
   }
 
   void synchronize(const std::function<void(Vec)>& all_reduce) override { all_reduce_ = all_reduce; }
 
   void reserve(std::size_t samples) override {
-    if (pooled()) choice_ = Array<std::uint8_t>(device_, output_.size(samples));
+    if (pooled_.exist()) pooled_.reserve(device_, output_.size(samples));
   }
 
   bool needs_all() const override { return true; }
@@ -80,7 +81,7 @@ class BatchNorm : public LayerOfParts {
     for_each_run(samples, [&](const Run& run) {
       const float* const x = input_.tensor->value + run.at;
       const float scale = scales_[run.channel], shift = shifts_[run.channel];
-      if (pooled()) return pool(run, x);
+      if (pooled_.exist()) return pool(run, x);
       float* const y = output_.value + run.at;
       if (blocked()) return kernels().normalize(activation_, x, scale, shift, area_, y);
       for (std::size_t i = 0; i < area_; ++i) y[i] = x[i] * scale + shift;
@@ -93,12 +94,12 @@ class BatchNorm : public LayerOfParts {
     for_each_run(samples, [&](const Run& run) {
       const auto mean = static_cast<float>(mean_[run.channel]);
       double sums[kLanes] = {}, products[kLanes] = {};
-      if (pooled()) {
-        float* const gradient = output_.gradient + pooled_at(run, 0);
-        kernels().activate_back(activation_, output_.value + pooled_at(run, 0), gradient, gradient, output_.features / channels_ * kLanes);
+      if (pooled_.exist()) {
+        float* const gradient = output_.gradient + output_row(run, 0);
+        kernels().activate_back(activation_, output_.value + output_row(run, 0), gradient, gradient, output_.features / channels_ * kLanes);
       }
       if (blocked()) {
-        for_each_part(run, [&](const Normalized& from, std::size_t pixels, std::size_t) { kernels().sum_products(from, pixels, mean, sums, products); });
+        for_each_strip(run, [&](const Normalized& from, std::size_t pixels, std::size_t) { kernels().sum_products(from, pixels, mean, sums, products); });
       } else {
         const float* const x = input_.tensor->value + run.at;
         const float* const dy = output_.gradient + run.at;
@@ -120,32 +121,37 @@ class BatchNorm : public LayerOfParts {
       work.gradients[spec_.bias.begin + c] = static_cast<float>(totals_[c]);
       work.gradients[spec_.weights.begin + c] = static_cast<float>(totals_[channels_ + c]);
     }
-    if (!work.training || !all_reduce_) return;
-    for (double& total : totals_) total *= work.share;
-    reduce(totals_);
-    for (double& total : totals_) total = work.share > 0 ? total / work.share : 0;
+    if (work.training && all_reduce_) {
+      for (double& total : totals_) total *= work.share;
+      reduce(totals_);
+      for (double& total : totals_) total = work.share > 0 ? total / work.share : 0;
+    }
+    // What the dependence of mean and variance on x adds to its gradient is linear in x. Running statistics are constants.
+    const double part = work.training && count_ > 0 ? 1 / count_ : 0;
+    const float* const gamma = work.weights + spec_.weights.begin;
+    factors_.resize(channels_);
+    offsets_.resize(channels_);
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const double scale = gamma[c] * inverse_[c], factor = -scale * inverse_[c] * totals_[channels_ + c] * part;
+      factors_[c] = static_cast<float>(factor);
+      offsets_[c] = static_cast<float>(-scale * totals_[c] * part - factor * mean_[c]);
+    }
   }
 
-  void backward_part(const Work& work, Range samples) override {
+  void backward_part(const Work&, Range samples) override {
     if (!input_.tensor->needs_gradient) return;
-    const double part = work.training && count_ > 0 ? 1 / count_ : 0;  // running statistics are constants: no gradient
-    const float* const gamma = work.weights + spec_.weights.begin;
     for_each_run(samples, [&](const Run& run) {
       const std::size_t c = run.channel;
-      const double scale = gamma[c] * inverse_[c];
-      const double bend = -scale * inverse_[c] * totals_[channels_ + c] * part;
-      const auto curve = static_cast<float>(bend);
-      const auto level = static_cast<float>(-scale * totals_[c] * part - bend * mean_[c]);
       float* const dx = input_.gradient + run.at;
       if (blocked()) {
-        for_each_part(run, [&](const Normalized& from, std::size_t pixels, std::size_t at) { kernels().normalize_back(from, pixels, curve, level, dx + at); });
+        for_each_strip(run, [&](const Normalized& from, std::size_t pixels, std::size_t at) { kernels().normalize_back(from, pixels, factors_[c], offsets_[c], dx + at); });
         if (run.lanes == kLanes) return;
         for (std::size_t i = 0; i < area_; ++i) std::fill(dx + i * kLanes + run.lanes, dx + (i + 1) * kLanes, 0.0f);
         return;
       }
       const float* const x = input_.tensor->value + run.at;
       const float* const dy = output_.gradient + run.at;
-      for (std::size_t i = 0; i < area_; ++i) dx[i] = dy[i] * scales_[c] + (x[i] * curve + level);
+      for (std::size_t i = 0; i < area_; ++i) dx[i] = dy[i] * scales_[c] + (x[i] * factors_[c] + offsets_[c]);
     });
   }
 
@@ -163,9 +169,7 @@ class BatchNorm : public LayerOfParts {
   };
 
   bool blocked() const { return output_.blocked; }
-  bool pooled() const { return pool_[0] > 0; }
-  std::size_t width() const { return input_.tensor->shape.back(); }
-  std::size_t pooled_at(const Run& run, std::size_t y) const {
+  std::size_t output_row(const Run& run, std::size_t y) const {
     return (run.plane * output_.shape[1] + y) * output_.shape[2] * kLanes;
   }
 
@@ -181,32 +185,30 @@ class BatchNorm : public LayerOfParts {
   }
 
   void pool(const Run& run, const float* x) {
-    const std::size_t rows = pool_[0] * width();
     for (std::size_t y = 0; y < output_.shape[1]; ++y) {
-      const std::size_t at = pooled_at(run, y);
-      kernels().normalize(Activation::none, x + y * rows * kLanes, scales_[run.channel], shifts_[run.channel], rows, rows_.data());
-      kernels().pool_row(rows_.data(), width(), pool_[0], pool_[1], activation_, output_.value + at, choice_.data() + at);
+      const float* const from = x + y * pooled_.pixels() * kLanes;
+      kernels().normalize(Activation::none, from, scales_[run.channel], shifts_[run.channel], pooled_.pixels(), rows_.data());
+      pooled_.pool(rows_.data(), activation_, output_.value, output_row(run, y));
     }
   }
 
   // f(normalised pixels with their gradient, their number, first element in the run) for all pixels of a run of blocked memory.
-  template <class F> void for_each_part(const Run& run, F f) {
+  template <class F> void for_each_strip(const Run& run, F f) {
     const float* const x = input_.tensor->value + run.at;
     const float scale = scales_[run.channel], shift = shifts_[run.channel];
-    if (!pooled()) return f(Normalized{activation_, x, output_.value + run.at, output_.gradient + run.at, scale, shift}, area_, 0);
-    const std::size_t rows = pool_[0] * width();
-    const auto part = [&](std::size_t first, std::size_t pixels) {
+    if (!pooled_.exist()) return f(Normalized{activation_, x, output_.value + run.at, output_.gradient + run.at, scale, shift}, area_, 0);
+    const std::size_t rows = pooled_.pixels();
+    const auto strip = [&](std::size_t first, std::size_t pixels) {
       f(Normalized{Activation::none, x + first * kLanes, nullptr, rows_.data(), scale, shift}, pixels, first * kLanes);
     };
     for (std::size_t y = 0; y < output_.shape[1]; ++y) {
-      const std::size_t at = pooled_at(run, y);
-      kernels().unpool_row(output_.gradient + at, choice_.data() + at, width(), pool_[0], pool_[1], rows_.data());
-      part(y * rows, rows);
+      pooled_.unpool(output_.gradient, output_row(run, y), rows_.data());
+      strip(y * rows, rows);
     }
     const std::size_t first = output_.shape[1] * rows;
     if (first == area_) return;
     std::fill_n(rows_.data(), rows_.size(), 0.0f);  // rows that the pooling cuts off
-    part(first, area_ - first);
+    strip(first, area_ - first);
   }
 
   void reduce(std::vector<double>& totals) {
@@ -217,7 +219,8 @@ class BatchNorm : public LayerOfParts {
   }
 
   void measure(const Work& work) {
-    if (!saw_input_) observe(work, {0, work.samples});
+    // An empty share announces nothing, and what is left may be that of an abandoned pass.
+    if (!saw_input_ || work.samples == 0) observe(work, {0, work.samples});
     saw_input_ = false;
     std::vector<double> squares(channels_), totals(channels_ + 1);
     const auto count = static_cast<double>(work.samples * area_);
@@ -262,16 +265,16 @@ class BatchNorm : public LayerOfParts {
   Tensor& output_;
   std::size_t channels_;
   std::size_t area_;                // elements of a channel of one sample, before pooling
-  std::size_t pool_[2] = {0, 0};
+  PooledRows pooled_;
   double count_ = 0;                // samples times pixels, summed over synchronised ranks
   std::vector<double> mean_, inverse_;
   std::vector<Moments> moments_;    // of this rank's samples so far
   std::vector<double> totals_;      // of the gradient, then of its products with the normalised input
   bool saw_input_ = false, saw_gradient_ = false;  // observed in this pass
-  std::vector<float> scales_, shifts_;
+  std::vector<float> scales_, shifts_;      // y = x * scale + shift
+  std::vector<float> factors_, offsets_;    // dx = dy * scale + x * factor + offset
   Array<float> sums_;
   Array<float> rows_;               // the rows of one row of windows
-  Array<std::uint8_t> choice_;      // index of the maximum in each window
   std::function<void(Vec)> all_reduce_;
 };
 

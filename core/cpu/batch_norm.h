@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "cpu/convolution.h"
+#include "cpu/fusion.h"
 #include "cpu/layer.h"
 #include "model/spec.h"
 

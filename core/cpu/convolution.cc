@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "cpu/pooled_rows.h"
 #include "cpu/winograd.h"
 
 namespace mgcompare {
@@ -25,10 +26,7 @@ class Convolution : public LayerOfParts {
     padding_[1] = config.padding[1];
     shape_ = {in[0], in[1] + 2 * padding_[0], in[2] + 2 * padding_[1], config.channels, spec.output_shape[1],
               spec.output_shape[2], config.kernel[0], config.kernel[1], config.stride[0], config.stride[1]};
-    if (fusion.pool != nullptr) {
-      pool_[0] = fusion.pool->config.kernel[0];
-      pool_[1] = fusion.pool->config.kernel[1];
-    }
+    if (fusion.pool != nullptr) pooled_ = PooledRows(fusion.pool->config, shape_.out_width);
     for (std::size_t c = 0; c < shape_.channels; ++c) {
       for (std::size_t y = 0; y < shape_.kernel_height; ++y) {
         for (std::size_t x = 0; x < shape_.kernel_width; ++x) {
@@ -38,7 +36,7 @@ class Convolution : public LayerOfParts {
     }
     bias_sums_.resize(shape_.outputs);
     group_ = std::max<std::size_t>(1, kPixelsPerSum / shape_.output_plane());
-    if (pooled()) out_gradient_ = Array<float>(device, group_ * shape_.outputs * shape_.output_plane() * kLanes);
+    if (pooled_.exist()) out_gradient_ = Array<float>(device, group_ * shape_.outputs * shape_.output_plane() * kLanes);
     if (transforms()) {
       const WinogradShape shape{in[0], in[1], in[2], shape_.outputs, {padding_[0], padding_[1]}};
       filters_.emplace(shape);
@@ -48,7 +46,7 @@ class Convolution : public LayerOfParts {
     }
     packed_ = Array<float>(device, shape_.outputs * shape_.terms());
     band_ = rows_of_band();
-    if (pooled()) rows_ = Array<float>(device, kTile * pool_[0] * shape_.out_width * kLanes);
+    if (pooled_.exist()) rows_ = Array<float>(device, kTile * pooled_.pixels() * kLanes);
     if (padded()) {
       padded_input_ = Array<float>(device, group_ * shape_.input_size() * kLanes);
       padded_gradient_ = Array<float>(device, shape_.input_size() * kLanes);
@@ -56,7 +54,7 @@ class Convolution : public LayerOfParts {
   }
 
   void reserve(std::size_t samples) override {
-    if (pooled()) choice_ = Array<std::uint8_t>(device_, output_.size(samples));
+    if (pooled_.exist()) pooled_.reserve(device_, output_.size(samples));
   }
 
   std::size_t samples_of_part() const override { return group_ * kLanes; }
@@ -71,14 +69,14 @@ class Convolution : public LayerOfParts {
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
     const Range blocks{samples.begin / kLanes, blocks_of(samples.end)};
     if (filters_) return transformed_forward(bias, blocks);
-    const std::size_t rows = pooled() ? pooled_height() : shape_.out_height;
+    const std::size_t rows = output_.shape[1];
     for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
       const float* const in = padded_block(b, 0);
       for (std::size_t y = 0; y < rows; y += band_) {
         const Range band{y, std::min(y + band_, rows)};
         for (std::size_t o = 0; o < shape_.outputs; o += kTile) {
           const float* const tile_bias = bias == nullptr ? nullptr : bias + o;
-          if (pooled()) pooled_tile(in, tile_bias, b, o, band);
+          if (pooled_.exist()) pooled_tile(in, tile_bias, b, o, band);
           else plain_tile(in, tile_bias, b, o, band);
         }
       }
@@ -120,7 +118,6 @@ class Convolution : public LayerOfParts {
   }
 
  private:
-  bool pooled() const { return pool_[0] > 0; }
   // Whether the convolution is Winograd's (winograd.h).
   bool transforms() const {
     return shape_.kernel_height == 3 && shape_.kernel_width == 3 && shape_.stride_height == 1 && shape_.stride_width == 1 &&
@@ -128,27 +125,22 @@ class Convolution : public LayerOfParts {
   }
   bool padded() const { return padding_[0] + padding_[1] > 0; }
   std::size_t tile(std::size_t first, std::size_t all) const { return std::min(kTile, all - first); }
-  std::size_t pooled_height() const { return shape_.out_height / pool_[0]; }
-  std::size_t pooled_width() const { return shape_.out_width / pool_[1]; }
 
   const float* input_block(std::size_t block) const { return input_.tensor->value + block * input_.tensor->features * kLanes; }
 
   // Pooled: `out_gradient_` holds the output of a block before pooling.
   void transformed_forward(const float* bias, Range blocks) {
-    const std::size_t plane = shape_.output_plane() * kLanes, row = shape_.out_width * kLanes;
+    const std::size_t plane = shape_.output_plane() * kLanes;
     for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
-      float* const out = pooled() ? out_gradient_.data() : output_.value + b * shape_.outputs * plane;
+      float* const out = pooled_.exist() ? out_gradient_.data() : output_.value + b * shape_.outputs * plane;
       filters_->convolve(input_block(b), bias, out);
-      if (!pooled()) {
+      if (!pooled_.exist()) {
         kernels().activate(activation_, out, shape_.outputs * plane);
         continue;
       }
       for (std::size_t o = 0; o < shape_.outputs; ++o) {
-        for (std::size_t y = 0; y < pooled_height(); ++y) {
-          const std::size_t at = pooled_row(b, o, y);
-          kernels().pool_row(out + o * plane + y * pool_[0] * row, shape_.out_width, pool_[0], pool_[1], activation_,
-                             output_.value + at, choice_.data() + at);
-        }
+        for (std::size_t y = 0; y < output_.shape[1]; ++y)
+          pooled_.pool(out + o * plane + y * pooled_.pixels() * kLanes, activation_, output_.value, output_row(b, o, y));
       }
     }
   }
@@ -167,7 +159,7 @@ class Convolution : public LayerOfParts {
     const std::size_t row = shape_.channels * shape_.width * kLanes * sizeof(float);
     const std::size_t input_rows = std::max(kBandBytes / row, shape_.kernel_height);
     const std::size_t rows = (input_rows - shape_.kernel_height) / shape_.stride_height + 1;
-    return std::max<std::size_t>(1, pooled() ? rows / pool_[0] : rows);
+    return std::max<std::size_t>(1, pooled_.exist() ? rows / pooled_.height() : rows);
   }
 
   // (tile of outputs, terms, outputs of the tile)
@@ -202,20 +194,16 @@ class Convolution : public LayerOfParts {
   }
 
   void pooled_tile(const float* in, const float* bias, std::size_t block, std::size_t o, Range rows) {
-    const std::size_t count = tile(o, shape_.outputs), row = shape_.out_width * kLanes;
+    const std::size_t count = tile(o, shape_.outputs), size = pooled_.pixels() * kLanes;
     for (std::size_t y = rows.begin; y < rows.end; ++y) {
-      kernels().convolve(shape_, offsets_.data(), in, packed_.data() + o * shape_.terms(), bias, count, y * pool_[0],
-                         (y + 1) * pool_[0], rows_.data(), pool_[0] * row);
-      for (std::size_t k = 0; k < count; ++k) {
-        const std::size_t at = pooled_row(block, o + k, y);
-        kernels().pool_row(rows_.data() + k * pool_[0] * row, shape_.out_width, pool_[0], pool_[1], activation_,
-                           output_.value + at, choice_.data() + at);
-      }
+      kernels().convolve(shape_, offsets_.data(), in, packed_.data() + o * shape_.terms(), bias, count, y * pooled_.height(),
+                         (y + 1) * pooled_.height(), rows_.data(), size);
+      for (std::size_t k = 0; k < count; ++k) pooled_.pool(rows_.data() + k * size, activation_, output_.value, output_row(block, o + k, y));
     }
   }
 
-  std::size_t pooled_row(std::size_t block, std::size_t channel, std::size_t y) const {
-    return ((block * shape_.outputs + channel) * pooled_height() + y) * pooled_width() * kLanes;
+  std::size_t output_row(std::size_t block, std::size_t channel, std::size_t y) const {
+    return ((block * shape_.outputs + channel) * output_.shape[1] + y) * output_.shape[2] * kLanes;
   }
 
   // The gradient before activation and pooling, for `count` blocks starting at `block`. Adds to the bias sums.
@@ -229,16 +217,12 @@ class Convolution : public LayerOfParts {
         bias_sums_[o] += kernels().sum_plane(gradient + (k * shape_.outputs + o) * pixels * kLanes, pixels);
       }
     }
-    if (!pooled()) return gradient;
-    const std::size_t plane = shape_.output_plane() * kLanes, row = shape_.out_width * kLanes;
-    const std::size_t used = pooled_height() * pool_[0] * row;
+    if (!pooled_.exist()) return gradient;
+    const std::size_t plane = shape_.output_plane() * kLanes, rows = pooled_.pixels() * kLanes;
+    const std::size_t used = output_.shape[1] * rows;
     for (std::size_t channel = 0; channel < count * shape_.outputs; ++channel) {
       float* const to = out_gradient_.data() + channel * plane;
-      for (std::size_t y = 0; y < pooled_height(); ++y) {
-        const std::size_t at = pooled_row(block, channel, y);
-        kernels().unpool_row(output_.gradient + at, choice_.data() + at, shape_.out_width, pool_[0], pool_[1],
-                             to + y * pool_[0] * row);
-      }
+      for (std::size_t y = 0; y < output_.shape[1]; ++y) pooled_.unpool(output_.gradient, output_row(block, channel, y), to + y * rows);
       std::memset(to + used, 0, (plane - used) * sizeof(float));
     }
     return out_gradient_.data();
@@ -288,7 +272,7 @@ class Convolution : public LayerOfParts {
   Tensor& output_;
   ConvolutionShape shape_;
   std::size_t padding_[2] = {0, 0};
-  std::size_t pool_[2] = {0, 0};
+  PooledRows pooled_;
   std::size_t band_ = 1;            // rows of the output that are computed together
   std::size_t group_ = 1;           // blocks per call of the weight kernel
   std::vector<double> bias_sums_;
@@ -300,16 +284,9 @@ class Convolution : public LayerOfParts {
   Array<float> packed_;             // weights in the kernels' layout, packed again in every pass
   Array<float> rows_;               // convolved rows of one tile, before pooling
   Array<float> padded_input_, padded_gradient_;
-  Array<std::uint8_t> choice_;      // index of the maximum in each window
 };
 
 }  // namespace
-
-bool fuses(const LayerSpec& pool) {
-  const LayerConfig& config = pool.config;
-  return config.kernel[0] == config.stride[0] && config.kernel[1] == config.stride[1] && config.padding[0] == 0 &&
-         config.padding[1] == 0 && config.kernel[0] * config.kernel[1] <= 256;
-}
 
 std::unique_ptr<Layer> make_convolution(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input,
                                         Tensor& output) {

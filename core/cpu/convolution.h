@@ -5,18 +5,11 @@
 
 #include <memory>
 
+#include "cpu/fusion.h"
 #include "cpu/layer.h"
 #include "model/spec.h"
 
 namespace mgcompare {
-
-struct Fusion {
-  Activation activation = Activation::none;
-  const LayerSpec* pool = nullptr;  // max pooling with windows that do not overlap; null: none
-};
-
-// Whether `pool` can be fused into a convolution.
-bool fuses(const LayerSpec& pool);
 
 std::unique_ptr<Layer> make_convolution(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input,
                                         Tensor& output);

@@ -2,7 +2,6 @@
 
 #include <dnnl.h>
 #include <malloc.h>
-#include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #include <cstdlib>
@@ -10,12 +9,13 @@
 #include <new>
 
 #include "base/free_memory.h"
+#include "cpu/huge_pages.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20, kLarge = 2 * kHugePage;
+constexpr std::size_t kLarge = 2 * kHugePage;
 
 }  // namespace
 
@@ -27,15 +27,13 @@ void MemoryMeter::add(std::uint64_t bytes) {
 
 void* CpuDevice::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment + (bytes == 0 ? kAlignment : 0);
-  const bool is_large = rounded >= kLarge;
-  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(is_large ? kHugePage : kAlignment, rounded);
+  void* memory = nullptr;
+  if (rounded >= bytes) memory = rounded < kLarge ? std::aligned_alloc(kAlignment, rounded) : allocate_huge_pages(rounded);
   if (memory == nullptr) {
     struct sysinfo info {};
     sysinfo(&info);
     throw OutOfMemory(bytes, static_cast<std::size_t>(usable_memory()), info.totalram * info.mem_unit);
   }
-  // Layers walk through many planes at once, each in pages of its own. Only a hint: without huge pages it is slower, not wrong.
-  if (is_large) madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
   std::memset(memory, 0, rounded);
   meter_.add(malloc_usable_size(memory));
   return memory;

@@ -108,8 +108,8 @@ struct Kernels {
   void (*normalize)(Activation activation, const float* x, float scale, float shift, std::size_t pixels, float* y);
   // Adds to sums[lane] and products[lane], in double precision, the gradient g before the activation and g * (x - mean).
   void (*sum_products)(const Normalized& from, std::size_t pixels, float mean, double* sums, double* products);
-  // to = g * scale + x * curve + level.
-  void (*normalize_back)(const Normalized& from, std::size_t pixels, float curve, float level, float* to);
+  // to = g * scale + x * factor + offset.
+  void (*normalize_back)(const Normalized& from, std::size_t pixels, float factor, float offset, float* to);
 
   // Winograd's convolution. Tiles are those from `first` on of all planes; arrays of transformed tiles are (chunk of `pitch` tiles, place,
   // channel, pitch, 16) with place_stride() between places.

@@ -45,54 +45,41 @@ template <Activation A> MGCOMPARE_INLINE Lanes activation_gradient(const Lanes& 
   return gradient;
 }
 
-template <Activation A> void activate_all(float* x, std::size_t size) {
-  for (std::size_t i = 0; i < size; i += kWidth) store(x + i, activated<A>(load(x + i, size - i)), size - i);
+// f(std::integral_constant of the activation)
+template <class F> MGCOMPARE_INLINE void with_activation(Activation activation, F f) {
+  switch (activation) {
+    case Activation::tanh: return f(std::integral_constant<Activation, Activation::tanh>());
+    case Activation::relu: return f(std::integral_constant<Activation, Activation::relu>());
+    case Activation::sigmoid: return f(std::integral_constant<Activation, Activation::sigmoid>());
+    default: return f(std::integral_constant<Activation, Activation::none>());
+  }
 }
 
 void activate(Activation activation, float* x, std::size_t size) {
-  switch (activation) {
-    case Activation::tanh: return activate_all<Activation::tanh>(x, size);
-    case Activation::relu: return activate_all<Activation::relu>(x, size);
-    case Activation::sigmoid: return activate_all<Activation::sigmoid>(x, size);
-    default: return;
-  }
-}
-
-template <Activation A>
-void activate_back_all(const float* y, const float* gradient, float* to, std::size_t size) {
-  for (std::size_t i = 0; i < size; i += kWidth) {
-    store(to + i, activation_gradient<A>(load(y + i, size - i), load(gradient + i, size - i)), size - i);
-  }
+  if (activation == Activation::none) return;
+  with_activation(activation, [&](auto kind) {
+    for (std::size_t i = 0; i < size; i += kWidth) store(x + i, activated<kind()>(load(x + i, size - i)), size - i);
+  });
 }
 
 void activate_back(Activation activation, const float* y, const float* gradient, float* to, std::size_t size) {
-  switch (activation) {
-    case Activation::tanh: return activate_back_all<Activation::tanh>(y, gradient, to, size);
-    case Activation::relu: return activate_back_all<Activation::relu>(y, gradient, to, size);
-    case Activation::sigmoid: return activate_back_all<Activation::sigmoid>(y, gradient, to, size);
-    default:
-      if (to != gradient) std::memcpy(to, gradient, size * sizeof(float));
-  }
-}
-
-template <Activation A>
-void add_bias_all(const float* bias, float* x, std::size_t rows, std::size_t columns) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    float* const line = x + row * columns;
-    for (std::size_t i = 0; i < columns; i += kWidth) {
-      const Lanes shift = bias == nullptr ? Lanes{} : load(bias + i, columns - i);
-      store(line + i, activated<A>(load(line + i, columns - i) + shift), columns - i);
-    }
-  }
+  if (activation == Activation::none && to == gradient) return;
+  with_activation(activation, [&](auto kind) {
+    for (std::size_t i = 0; i < size; i += kWidth)
+      store(to + i, activation_gradient<kind()>(load(y + i, size - i), load(gradient + i, size - i)), size - i);
+  });
 }
 
 void add_bias(Activation activation, const float* bias, float* x, std::size_t rows, std::size_t columns) {
-  switch (activation) {
-    case Activation::tanh: return add_bias_all<Activation::tanh>(bias, x, rows, columns);
-    case Activation::relu: return add_bias_all<Activation::relu>(bias, x, rows, columns);
-    case Activation::sigmoid: return add_bias_all<Activation::sigmoid>(bias, x, rows, columns);
-    default: return add_bias_all<Activation::none>(bias, x, rows, columns);
-  }
+  with_activation(activation, [&](auto kind) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      float* const line = x + row * columns;
+      for (std::size_t i = 0; i < columns; i += kWidth) {
+        const Lanes shift = bias == nullptr ? Lanes{} : load(bias + i, columns - i);
+        store(line + i, activated<kind()>(load(line + i, columns - i) + shift), columns - i);
+      }
+    }
+  });
 }
 
 }  // namespace mgcompare::MGCOMPARE_KERNELS

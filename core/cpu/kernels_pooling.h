@@ -2,38 +2,29 @@
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
-template <Activation A>
-void pool_row_all(const float* in, std::size_t width, std::size_t pool_height, std::size_t pool_width, float* out,
-                  std::uint8_t* choice) {
-  for (std::size_t x = 0; x < width / pool_width; ++x) {
-    for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
-      const float* const window = in + x * pool_width * kLanes + lane;
-      Lanes best = at(window);
-      Words winner = {};
-      std::int32_t place = 0;
-      for (std::size_t row = 0; row < pool_height; ++row) {
-        for (std::size_t column = 0; column < pool_width; ++column, ++place) {
-          const Lanes value = at(window + (row * width + column) * kLanes);
-          // NaN must propagate, or divergence could go unnoticed.
-          const auto stays = (value <= best) | (best != best);
-          winner = stays ? winner : Words{} + place;
-          best = stays ? best : value;
-        }
-      }
-      at(out + x * kLanes + lane) = activated<A>(best);
-      *reinterpret_cast<Bytes*>(choice + x * kLanes + lane) = __builtin_convertvector(winner, Bytes);
-    }
-  }
-}
-
 void pool_row(const float* in, std::size_t width, std::size_t pool_height, std::size_t pool_width,
               Activation activation, float* out, std::uint8_t* choice) {
-  switch (activation) {
-    case Activation::tanh: return pool_row_all<Activation::tanh>(in, width, pool_height, pool_width, out, choice);
-    case Activation::relu: return pool_row_all<Activation::relu>(in, width, pool_height, pool_width, out, choice);
-    case Activation::sigmoid: return pool_row_all<Activation::sigmoid>(in, width, pool_height, pool_width, out, choice);
-    default: return pool_row_all<Activation::none>(in, width, pool_height, pool_width, out, choice);
-  }
+  with_activation(activation, [&](auto kind) {
+    for (std::size_t x = 0; x < width / pool_width; ++x) {
+      for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
+        const float* const window = in + x * pool_width * kLanes + lane;
+        Lanes best = at(window);
+        Words winner = {};
+        std::int32_t place = 0;
+        for (std::size_t row = 0; row < pool_height; ++row) {
+          for (std::size_t column = 0; column < pool_width; ++column, ++place) {
+            const Lanes value = at(window + (row * width + column) * kLanes);
+            // NaN must propagate, or divergence could go unnoticed.
+            const auto stays = (value <= best) | (best != best);
+            winner = stays ? winner : Words{} + place;
+            best = stays ? best : value;
+          }
+        }
+        at(out + x * kLanes + lane) = activated<kind()>(best);
+        *reinterpret_cast<Bytes*>(choice + x * kLanes + lane) = __builtin_convertvector(winner, Bytes);
+      }
+    }
+  });
 }
 
 void unpool_row(const float* gradient, const std::uint8_t* choice, std::size_t width, std::size_t pool_height,

@@ -52,16 +52,6 @@ template <Activation A> MGCOMPARE_INLINE Lanes gradient_of(const Normalized& fro
   return activation_gradient<A>(at(from.y + i), gradient);
 }
 
-// f(std::integral_constant of the activation)
-template <class F> MGCOMPARE_INLINE void with_activation(Activation activation, F f) {
-  switch (activation) {
-    case Activation::tanh: return f(std::integral_constant<Activation, Activation::tanh>());
-    case Activation::relu: return f(std::integral_constant<Activation, Activation::relu>());
-    case Activation::sigmoid: return f(std::integral_constant<Activation, Activation::sigmoid>());
-    default: return f(std::integral_constant<Activation, Activation::none>());
-  }
-}
-
 void normalize(Activation activation, const float* x, float scale, float shift, std::size_t pixels, float* y) {
   with_activation(activation, [&](auto kind) {
     for (std::size_t i = 0; i < pixels * kLanes; i += kWidth) at(y + i) = activated<kind()>(at(x + i) * scale + shift);
@@ -79,11 +69,11 @@ void sum_products(const Normalized& from, std::size_t pixels, float mean, double
   });
 }
 
-void normalize_back(const Normalized& from, std::size_t pixels, float curve, float level, float* to) {
+void normalize_back(const Normalized& from, std::size_t pixels, float factor, float offset, float* to) {
   with_activation(from.activation, [&](auto kind) {
     for (std::size_t i = 0; i < pixels * kLanes; i += kWidth) {
       const Lanes x = at(from.x + i);
-      at(to + i) = gradient_of<kind()>(from, i, x) * from.scale + (x * curve + level);
+      at(to + i) = gradient_of<kind()>(from, i, x) * from.scale + (x * factor + offset);
     }
   });
 }

@@ -82,11 +82,12 @@ void transform_all(const TiledPlanes& planes, const float* image, std::size_t fi
   const std::size_t stride = place_stride(planes.channels, pitch) * kLanes;
   for (std::size_t c = 0; c < planes.channels; ++c) {
     const float* const plane = image + c * planes.height * planes.width * kLanes;
+    const float* const next = c + 1 < planes.channels ? plane + planes.height * planes.width * kLanes : image;
     for (std::size_t t = 0; t < count; ++t) {
       const std::size_t tile = first + t;
       const auto top = static_cast<std::ptrdiff_t>(2 * (tile / planes.across)) - static_cast<std::ptrdiff_t>(planes.padding[0]);
       const auto left = static_cast<std::ptrdiff_t>(2 * (tile % planes.across)) - static_cast<std::ptrdiff_t>(planes.padding[1]);
-      prefetch_square<N>(plane + planes.height * planes.width * kLanes, planes.width, top, left);
+      prefetch_square<N>(next, planes.width, top, left);
       for (std::size_t lane = 0; lane < kLanes; lane += kWidth) {
         Lanes square[N][N];
         load_square<N>(plane + lane, static_cast<std::ptrdiff_t>(planes.height), static_cast<std::ptrdiff_t>(planes.width), top, left, square);

@@ -22,6 +22,7 @@
 #include "cpu/loss.h"
 #include "cpu/lstm.h"
 #include "cpu/merge.h"
+#include "cpu/pooled_rows.h"
 #include "cpu/pooling.h"
 #include "cpu/response_norm.h"
 #include "cpu/tokens.h"
@@ -166,7 +167,7 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
   }
   if (is_image && !numerics_.average_pooling && is_only_reader(index + used, index + used - 1)) {
     const LayerSpec& next = spec_.layers[index + used];
-    if (next.config.type == LayerType::max_pool && fuses(next)) {
+    if (next.config.type == LayerType::max_pool && PooledRows::fit(next.config)) {
       fusion.pool = &next;
       ++used;
     }

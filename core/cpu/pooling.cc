@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/pooled_rows.h"
+
 namespace mgcompare {
 namespace {
 
@@ -12,19 +14,18 @@ class Pooling : public Layer {
       : device_(device), config_(spec.config), average_(average), input_(input), output_(output) {
     height_ = input.tensor->shape[1];
     width_ = input.tensor->shape[2];
-    const bool is_apart = config_.stride[0] == config_.kernel[0] && config_.stride[1] == config_.kernel[1] && config_.padding[0] == 0 && config_.padding[1] == 0;
-    tiles_ = !average && is_apart && config_.kernel[0] * config_.kernel[1] <= 256;  // choices are bytes
+    if (!average && PooledRows::fit(config_)) rows_ = PooledRows(config_, width_);
   }
 
   void reserve(std::size_t samples) override {
-    if (tiles_) choices_ = Array<std::uint8_t>(device_, output_.size(samples));
+    if (rows_.exist()) rows_.reserve(device_, output_.size(samples));
     else if (!average_) winners_ = Array<std::uint32_t>(device_, output_.size(samples));
   }
 
   void forward(const Work& work) override {
-    if (tiles_) {
+    if (rows_.exist()) {
       return for_each_row(work.samples, [&](std::size_t in, std::size_t out) {
-        kernels().pool_row(input_.tensor->value + in, width_, config_.kernel[0], config_.kernel[1], Activation::none, output_.value + out, choices_.data() + out);
+        rows_.pool(input_.tensor->value + in, Activation::none, output_.value, out);
       });
     }
     for_each_window(work.samples, [&](std::size_t plane, std::size_t out, const Window& window) {
@@ -39,10 +40,10 @@ class Pooling : public Layer {
 
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
-    if (tiles_) {
+    if (rows_.exist()) {
       if (height_ % config_.kernel[0] != 0) std::memset(input_.gradient, 0, input_.tensor->size(work.samples) * sizeof(float));
       return for_each_row(work.samples, [&](std::size_t in, std::size_t out) {
-        kernels().unpool_row(output_.gradient + out, choices_.data() + out, width_, config_.kernel[0], config_.kernel[1], input_.gradient + in);
+        rows_.unpool(output_.gradient, out, input_.gradient + in);
       });
     }
     std::memset(input_.gradient, 0, input_.tensor->size(work.samples) * sizeof(float));
@@ -123,12 +124,11 @@ class Pooling : public Layer {
   Device& device_;
   const LayerConfig config_;
   bool average_;
-  bool tiles_ = false;              // maxima of windows that do not overlap
   Port& input_;
   Tensor& output_;
   std::size_t height_ = 0, width_ = 0;
-  Array<std::uint32_t> winners_;    // pixel index of each maximum in its plane
-  Array<std::uint8_t> choices_;     // likewise in its window
+  PooledRows rows_;                 // maxima of windows that do not overlap
+  Array<std::uint32_t> winners_;    // of others: pixel index of each maximum in its plane
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "cpu/winograd.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
+
+#include "cpu/huge_pages.h"
 
 namespace mgcompare {
 namespace {
@@ -32,10 +32,9 @@ TiledPlanes outputs_of(const WinogradShape& shape, std::size_t outputs) {
   return {outputs, shape.out_height(), shape.out_width(), tiles_along(shape.out_width()), {0, 0}};
 }
 
-// Memory of the thread, which its layers use in turn. The places of a tile are in different pages, so pages are huge where possible.
+// Memory of the thread, which its layers use in turn. The places of a tile are in different pages.
 enum class Use { inputs, products, summed_inputs, summed_gradients };
 float* scratch(Use use, std::size_t floats) {
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
   struct Release {
     void operator()(float* memory) const { std::free(memory); }
   };
@@ -48,9 +47,8 @@ float* scratch(Use use, std::size_t floats) {
   if (memory.floats < floats) {
     const std::size_t bytes = (floats * sizeof(float) + kHugePage - 1) / kHugePage * kHugePage;
     memory = {};
-    memory.data.reset(static_cast<float*>(std::aligned_alloc(kHugePage, bytes)));
+    memory.data.reset(static_cast<float*>(allocate_huge_pages(bytes)));
     if (memory.data == nullptr) throw std::bad_alloc();
-    madvise(memory.data.get(), bytes, MADV_HUGEPAGE);
     memory.floats = bytes / sizeof(float);
   }
   return memory.data.get();

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "cpu/batch_norm.h"
 #include "mgcompare/error.h"
 #include "networks.h"
 #include "rig.h"
@@ -342,6 +343,29 @@ TEST(BatchNorm, SynchronisedSharesInPartsGiveTheSameBits) {
   const Synchronised parts = train_synchronised(layers_of_parts(), kLarge, 52, shares, kLeastParts);
   EXPECT_EQ(parts.gradients, one.gradients);
   EXPECT_EQ(parts.buffers, one.buffers);
+}
+
+// A pass can end with an error after the layer saw its input.
+TEST(BatchNorm, AnEmptyShareAfterAnAbandonedPassAddsNothing) {
+  MemoryMeter meter;
+  CpuDevice device(0, meter);
+  const NetworkSpec spec = Rig({"rows", {layer("batch_norm"), dense(3)}}, {4}, 3, 8).spec;
+  std::vector<float> values(8 * 4, 2.0f), output(8 * 4), weights(spec.parameters, 1.0f), buffers(spec.buffers, 1.0f);
+  values[5] = -3;
+  Tensor from{{4}, 4, false, true, values.data(), nullptr}, to{{4}, 4, false, true, output.data(), nullptr};
+  Port port{&from, nullptr};
+  const std::unique_ptr<Layer> normalization = make_batch_norm(device, spec.layers.front(), {}, port, to);
+  std::vector<float> sent;
+  normalization->synchronize([&](Vec mine) { sent.insert(sent.end(), mine.begin(), mine.end()); });
+  Work work;
+  work.weights = weights.data();
+  work.buffers = buffers.data();
+  work.samples = 8;
+  normalization->of_parts()->observe(work, {0, 8});
+  work.samples = 0;
+  normalization->forward(work);
+  EXPECT_FALSE(sent.empty());
+  EXPECT_EQ(sent, std::vector<float>(sent.size(), 0.0f));
 }
 
 }  // namespace
