@@ -11,8 +11,8 @@
 // all comparisons of E epochs, in 0.05 / E of each (Bonferroni; Dunn, Journal of the American Statistical Association 56, 1961). Two
 // test samples are always explained: rounding decides samples on the border of two classes.
 //
-// With fewer pairs, and for rows whose repeats are independent, let d be the difference of the mean accuracies of n and m repeats, s^2 their pooled variance, and p the mean of the
-// two accuracies. Noise explains |d| up to
+// With fewer pairs, and for rows whose repeats are independent, let d be the difference of the mean accuracies of n and m repeats, s^2
+// their pooled variance, and p the mean of the two accuracies. Noise explains |d| up to
 //
 //   sqrt((t s)^2 (1/n + 1/m) + z^2 2 p (1 - p) / N),
 //

@@ -86,8 +86,8 @@ struct Comparison {
   double price_per_device_hour = 0;  // 0: none
   std::vector<Cell> cells;          // networks and strategies in the config's order, then devices, batch, variant
   Objective objective = Objective::time_to_accuracy;
-  // Cells that train one model, have results, are no copies of the baseline and not disqualified, best first by the objective. If no repeat reached the target, time to
-  // accuracy falls back to samples/s, and device-seconds to those of the whole training.
+  // Cells that train one model, have results, are no copies of the baseline and not disqualified, best first by the objective. If no
+  // repeat reached the target, time to accuracy falls back to samples/s, and device-seconds to those of the whole training.
   std::vector<std::size_t> ranking;
   bool has_frameworks() const;      // rows of more than one framework are done; the program itself counts as one
   bool target_reached = false;      // by at least one repeat in the ranking

@@ -1,6 +1,7 @@
 #pragma once
 
-// results.csv: one row per trial, in the order of the plan; of several runs one after the other, with columns that tell them apart. README.md in this directory describes the columns.
+// results.csv: one row per trial, in the order of the plan; of several runs one after the other, with columns that tell them apart.
+// README.md in this directory describes the columns.
 
 #include <string>
 

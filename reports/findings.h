@@ -18,7 +18,8 @@ struct Finding {
 };
 
 // The best row by the objective of the comparison, against the baseline and the runner-up; the row with the fewest devices
-// that is not significantly worse; why the speed-up is not larger; what to do; the cheapest row, if a price is known; and how far copies of the baseline are from it.
+// that is not significantly worse; why the speed-up is not larger; what to do; the cheapest row, if a price is known; and how far
+// copies of the baseline are from it.
 std::vector<Finding> ranking_findings(const Comparison& comparison);
 // "Why not 4x: 9.5 % of its time is ...", of the best row or the best one on several devices. Empty if it is not known, or hardly anything is lost.
 std::string why_not_text(const Comparison& comparison);

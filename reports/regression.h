@@ -47,8 +47,8 @@ struct Regression {
   std::vector<std::string> warnings;             // differences that affect the comparison
 };
 
-// Rows are matched by name, and those that only one run has by counterparts(). A baseline that is better or worse means that the machine, or all of the program, became faster or
-// slower. `same`: the whole interval of the ratio is within the noise floor of 1.
+// Rows are matched by name, and those that only one run has by counterparts(). A baseline that is better or worse means that the
+// machine, or all of the program, became faster or slower. `same`: the whole interval of the ratio is within the noise floor of 1.
 Regression compare_runs(const Comparison& before, const Comparison& after);
 
 // Whether the samples/s or the time to the target of a row are worse by more than `tolerance`, such as 0.05, by the figures that

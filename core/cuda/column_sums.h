@@ -116,8 +116,8 @@ class ColumnSums {
 
   // For each column, K sums (1 or 2) over the rows. A term's call has a third argument: it adds to sums[k * V + v] for V columns; it may
   // also write to the matrix. If it has a function known(column, sums), which stores the sums of V columns and returns
-  // true if it knows them, columns whose sums are known are not walked. finish(column, totals) is called once per column, also without rows. The pointers are those that the
-  // term reads and writes.
+  // true if it knows them, columns whose sums are known are not walked. finish(column, totals) is called once per column, also without rows. The
+  // pointers are those that the term reads and writes.
   template <int K, class Term, class Finish, class T, class... Rest>
   void sum(std::size_t rows, const Term& term, const Finish& finish, const T* first, const Rest*... rest) const {
     with_columns_of_thread(

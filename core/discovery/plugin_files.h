@@ -19,8 +19,9 @@ std::vector<std::string> plugin_folders(const std::vector<std::string>& extra);
 // One sentence for each folder of MGCOMPARE_PLUGIN_PATH that does not exist.
 std::vector<std::string> missing_plugin_folders();
 
-// All .so files of plugin_folders(extra), and all manifests of backends (manifest.h) in them and in folders below them. Those of the first folder are the program's own. A refused file is listed with the reason. Of two plugins with the same name the
-// second is refused, and so are all in a folder that every user can write to.
+// All .so files of plugin_folders(extra), and all manifests of backends (manifest.h) in them and in folders below them. Those of the first folder are
+// the program's own. A refused file is listed with the reason. Of two plugins with the same name the second is refused, and so are all in a folder
+// that every user can write to.
 std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra);
 
 // The file of the plugin of this name in plugin_folders({}). Throws Error.

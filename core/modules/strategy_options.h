@@ -30,7 +30,8 @@ class StrategyOptions : public Options {
 
   // The options that the strategy asked for, in that order.
   const std::vector<OptionSummary>& asked() const { return asked_; }
-  // The problems found so far: options that are declared impossibly, of which the plugin is to blame; wrong values; and one for each given key that the strategy did not ask for.
+  // The problems found so far: options that are declared impossibly, of which the plugin is to blame; wrong values; and one for
+  // each given key that the strategy did not ask for.
   std::vector<OptionProblem> problems() const;
 
  private:

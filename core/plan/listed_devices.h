@@ -19,8 +19,9 @@ struct ListedDevices {
   std::string unavailable;          // why rows on them cannot run; empty if they can
 };
 
-// In the order of the config. `hosts`: how many are named; each has the devices of this machine, or is refused before the first trial. `auto` and `{auto: counts}` list what the machine has; other counts are listed in any case. Throws Error if
-// nothing is listed.
+// In the order of the config. `hosts`: how many are named; each has the devices of this machine, or is refused before the first
+// trial. `auto` and `{auto: counts}` list what the machine has; other counts are listed in any case. Throws Error if nothing is
+// listed.
 std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms, std::size_t hosts);
 
 // The single devices on which strategies for one rank run: of each kind in `list` the first one (of the chosen ones, if all are), and each one that is

@@ -35,9 +35,9 @@ inline Plan make_plan(const Config& config, CapabilityProbe& probe) { return mak
 
 // The trials that match a filter, in the plan's order: "strategy=NAME,devices=1:4,batch=64,model=NAME,variant=x,seed=1". Values of a
 // repeated key are alternatives. `devices` is a count, a range, a kind, or kind and count ("cpu:2"). `variant=base` is the
-// config without a variant. On two hosts with two devices each a count is "2x2". `strategy` matches names of strategies and labels, `as` only labels. In names, a comma is
-// written `\,` and a backslash `\\`. Baseline re-runs and checks are placed anew. Throws Error for an unknown key, and for a value that
-// no trial has.
+// config without a variant. On two hosts with two devices each a count is "2x2". `strategy` matches names of strategies and
+// labels, `as` only labels. In names, a comma is written `\,` and a backslash `\\`. Baseline re-runs and checks are placed anew.
+// Throws Error for an unknown key, and for a value that no trial has.
 std::vector<Trial> only(const Plan& plan, const std::string& filter);
 // Escapes a name for use in a filter.
 std::string in_filter(const std::string& value);

@@ -106,10 +106,11 @@ class ResultsStore {
   const std::map<std::string, std::string>& builds() const;
   // Begins a run with its plan. Throws InUse if the directory has a run.
   void begin(const RunInfo& info, const std::vector<Trial>& plan);
-  // Continues a run of the same experiment: an equal config but for its name, its price, and how its hosts are started and watched, of which the run takes the latter two. Trials that were running become pending; trials
-  // of the plan that the run lacks are added; damaged ones run again, and finished ones whose plugin was built again since, or whose
-  // framework has other versions now, with a sentence about each such plugin. Damaged rows of no trial of the plan are removed, with a
-  // sentence, unless the plan `is_part` of that of the experiment. Throws InUse, naming what differs, if the config, a trial, the machine, the build of the
+  // Continues a run of the same experiment: an equal config but for its name, its price, and how its hosts are started and
+  // watched, of which the run takes the latter two. Trials that were running become pending; trials of the plan that the run lacks
+  // are added; damaged ones run again, and finished ones whose plugin was built again since, or whose framework has other versions
+  // now, with a sentence about each such plugin. Damaged rows of no trial of the plan are removed, with a sentence, unless the plan
+  // `is_part` of that of the experiment. Throws InUse, naming what differs, if the config, a trial, the machine, the build of the
   // program or the version of a library is different.
   std::vector<std::string> resume(const RunInfo& info, const std::vector<Trial>& plan, bool is_part = false);
   // Adds trials to the run, behind those that it has. None of them may have a number of those.

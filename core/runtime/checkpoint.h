@@ -24,8 +24,9 @@ struct Checkpoint {
   std::vector<Blobs> ranks;
 };
 
-// Puts the file in the place of whatever else has its name: a directory that is not empty is renamed. Keeps the old file until the new one is on disk. Returns false, and keeps it altogether, if the contents of the new one have
-// more than `most_bytes`. Throws Error with the name of the file.
+// Puts the file in the place of whatever else has its name: a directory that is not empty is renamed. Keeps the old file until the
+// new one is on disk. Returns false, and keeps it altogether, if the contents of the new one have more than `most_bytes`. Throws
+// Error with the name of the file.
 [[nodiscard]] bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std::uint64_t most_bytes);
 // Throws Error with the reason, without the name of the file, if it cannot be read, was written by another version, is damaged
 // or has more than `most_bytes` of contents. Reads a header of fixed size first, and the contents only if the file has the size

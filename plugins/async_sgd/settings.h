@@ -111,7 +111,8 @@ struct Settings {
       lock = hogwild ? "none" : needs.on_device || facts.optimizer == "adam" ? "global" : "striped";
     unlocked = lock == "none" && hogwild;
     if (unlocked && facts.ordered)
-      options.refuse(options.given("lock") ? "lock" : "rule", "without locks there is no order that virtual time could decide or a replay repeat; use lock: global or striped");
+      options.refuse(options.given("lock") ? "lock" : "rule",
+                     "without locks there is no order that virtual time could decide or a replay repeat; use lock: global or striped");
     if (unlocked && drop_above > 0) options.refuse("drop_above", "does not go with lock: none");
     needs.atomic = unlocked;
     one_host = one_host || (on_hosts && unlocked);

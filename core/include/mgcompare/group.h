@@ -11,7 +11,8 @@
 // The calls are stream-ordered: they read what was queued before them, and work queued later sees their result. T is
 // Addable in reductions, and any trivially copyable type elsewhere.
 // Reductions add floating-point types in float32 and in a fixed order (rank order on CPU devices of one host): all ranks get the
-// same bits. Sums of unsigned integers wrap around. Steps and rest() at free pace must not call them or barrier(): they throw Error there. Counts are elements, one for each rank; none given means equal sizes. Steps with collectives can be captured.
+// same bits. Sums of unsigned integers wrap around. Steps and rest() at free pace must not call them or barrier(): they throw Error there. Counts are
+// elements, one for each rank; none given means equal sizes. Steps with collectives can be captured.
 //
 // Payload bytes that a rank sends, for N ranks and S bytes of the whole vector: all_reduce 2(N-1)/N S; reduce_scatter,
 // all_gather (N-1)/N S; reduce S on each rank but the root; broadcast, scatter: what the root sends to others; gather:

@@ -10,7 +10,8 @@
 //   of a plan, once when a trial starts. No device exists. The constructor reads all options and allocates nothing large.
 //   Objects that train are asked again; a trial whose answers differ fails.
 // - Warm-up. Each rank makes an object and calls start(), step() with batches in any order (full ones, and the last one of an
-//   epoch, which may be short; Batch::step() jumps accordingly), and at free pace rest(). Weights are fresh. Then object, weights, group and shared objects are destroyed. settle(), save() and restore() are not called.
+//   epoch, which may be short; Batch::step() jumps accordingly), and at free pace rest(). Weights are fresh. Then object,
+//   weights, group and shared objects are destroyed. settle(), save() and restore() are not called.
 //   `measure: {warm_up_steps: 0}` leaves it out, so training must not depend on it.
 // - Training. Each rank makes a fresh object on fresh weights: start(); restore() where an interrupted trial is resumed;
 //   then for each epoch the steps, at free pace rest(), then settle(), and save() where a checkpoint is due. After a last
