@@ -1,5 +1,6 @@
 # Runs when documents are installed: a link to a file of the repository that is not installed becomes its text.
 # `folder`: of the installed documents. Characters that have a meaning in lists of CMake are replaced meanwhile.
+cmake_policy(SET CMP0009 NEW)  # links are not followed
 string(ASCII 1 open)
 string(ASCII 2 close)
 string(ASCII 3 semicolon)

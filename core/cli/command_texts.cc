@@ -119,7 +119,7 @@ std::vector<CommandText> program_texts() {
        {{"FILE", "", "A shared library, or a backend's folder or file", file}, {"--python", "PATH", kInterpreter, file}},
        {"mgcompare plugins check build/strategy_mine.so", "mgcompare plugins check mine/backend.json"}},
       {{"plugins", "new"},
-       "Write source and build of a new strategy into a new directory.",
+       "Write source and build of a new strategy into a new directory, with --cuda for GPUs, too.",
        {{"NAME", "", "Name of the strategy: lower-case letters, digits and _", text},
         {"--cuda", "", "With device arithmetic, compiled for CPUs and GPUs"}},
        {"mgcompare plugins new mine", "mgcompare plugins new mine --cuda"}},

@@ -172,8 +172,8 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin, const s
   }
   fmt::print("{:<16} {}; {}\n", "", traits_text(summary.traits), plain(plugin.file));
   for (const OptionSummary& option : summary.options) {
-    fmt::print("{:<16}   {}: {}  {}{}, {}\n", "", option.key, option.value, option.type,
-               option.range.empty() ? "" : " " + option.range, option.help);
+    fmt::print("{:<16}   {}: {}  ({}{}) {}\n", "", option.key, option.value, option.type,
+               option.range.empty() ? "" : ", " + option.range, option.help);
   }
   fmt::print("\n");
 }
@@ -182,10 +182,15 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin, const s
 std::string devices_text(const StrategySummary& summary, const std::vector<GpuCode>& code) {
   std::vector<std::string_view> kinds;
   for (const DeviceKind kind : summary.traits.devices) kinds.push_back(to_string(kind));
+  const std::string devices = fmt::format("devices {}; ", fmt::join(kinds, ", "));
+  if (code.empty()) {
+    const bool on_gpus = std::count(kinds.begin(), kinds.end(), to_string(DeviceKind::cuda)) > 0;
+    return devices + "no code of its own for GPUs" +
+           (on_gpus ? " (kernels of its own, arithmetic.h included, need CUDA in mgcompare_add_strategy() and fail on GPUs without it)" : "");
+  }
   std::vector<std::string> texts;
   for (const GpuCode& one : code) texts.push_back(one.text());
-  return fmt::format("devices {}; {}", fmt::join(kinds, ", "),
-                     texts.empty() ? "no code of its own for GPUs" : fmt::format("its own code for GPUs: {}", fmt::join(texts, ", ")));
+  return fmt::format("{}its own code for GPUs: {}", devices, fmt::join(texts, ", "));
 }
 
 // One sentence for each kind of GPU of this machine for which the plugin has code for others only.
@@ -203,7 +208,8 @@ std::set<std::string> missing_code(const std::vector<PlatformSummary>& platforms
   return sentences;
 }
 
-// The file to check: of a backend, which is named by its folder or its program, the manifest. Throws Error for what is no plugin.
+// The file to check: of a backend, which is named by its folder or its program, the manifest; of a folder with one strategy, such as its
+// build, that strategy. Throws Error for what is no plugin.
 std::string file_to_check(const std::string& target) {
   namespace fs = std::filesystem;
   const fs::path path = target;
@@ -214,7 +220,12 @@ std::string file_to_check(const std::string& target) {
   if (fs::is_regular_file(manifest, ignored)) return manifest.string();
   if (is_python)
     throw Error(fmt::format("{} has no {} beside it, so it is no backend: write one as docs/writing-a-backend.md shows", plain(target), kManifestName));
-  throw Error(fmt::format("{} is a folder without {}: name the .so file of a strategy, or the folder of a backend", plain(target), kManifestName));
+  std::vector<std::string> strategies;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
+    if (entry.path().extension() == ".so") strategies.push_back(entry.path().string());
+  if (strategies.size() == 1) return strategies.front();
+  throw Error(fmt::format("{} is a folder with {} .so files and without {}: name the .so file of a strategy, or the folder of a backend",
+                          plain(target), strategies.size(), kManifestName));
 }
 
 }  // namespace
@@ -292,7 +303,10 @@ int new_plugin(const Command& command) {
   write_file(name + "/CMakeLists.txt", fmt::format(fmt::runtime(skeleton.build), name));
   fmt::print("{0}/{0}.cc\n{0}/CMakeLists.txt\n", name);
   print_stderr("build it with: cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1} && cmake --build {0}/build\n"
-       "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare plugins\n", name, prefix_folder());
+               "check it with: mgcompare plugins check {0}/build\n"
+               "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare verify --quick lenet --only strategy={0} --set strategies=[{0}]\n"
+               "docs/writing-a-strategy.md goes on from there{2}\n", name, prefix_folder(),
+               command.cuda ? "" : "; with --cuda, the source has arithmetic for CPUs and GPUs");
   return kDone;
 }
 

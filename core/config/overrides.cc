@@ -127,7 +127,7 @@ void apply(Node& root, const Override& override) {
 }  // namespace
 
 std::vector<Override> parse_override(const std::string& text, std::vector<Problem>& problems) {
-  const Place place{"--set " + text.substr(0, 60), 0, 0};
+  const Place place{"--set " + text.substr(0, 60) + (text.size() > 60 ? "..." : ""), 0, 0};
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
     problems.push_back({place, "an override is KEY=VALUE", "for example optimizer.learning_rate=0.1", "", 1});

@@ -100,7 +100,7 @@ inline std::vector<Case> cases() {
       {"convolution_of_odd_planes", colour,
        {padded(convolution(17, 3), 1, 1), layer("tanh"), padded(convolution(19, 3), 2, 0), layer("sigmoid"), convolution(16, 3),
         layer("tanh"), max_pool(2), layer("flatten"), dense(3)}, {}},
-      {"convolution_of_more_outputs_than_a_panel", colour,
+      {"convolution_of_more_outputs_than_a_panel", {3, 5, 6},
        {padded(convolution(16, 3), 1, 1), layer("tanh"), padded(convolution(83, 3), 1, 1), layer("tanh"), padded(convolution(41, 3), 0, 1),
         layer("sigmoid"), layer("global_average_pool"), dense(3)}, {}},
       {"convolution_of_samples_in_packs", small,
