@@ -195,8 +195,13 @@ void add_reference(Comparison& comparison, const Row& row) {
   else comparison.failed_references.push_back(&row);
 }
 
-// Nor is this, and no answer needs it.
+// Nor is this, and no answer needs it. A strategy that cannot be rehearsed has not failed: only predictions say so.
 void add_rehearsal(Comparison& comparison, const Row& row) {
+  if (row.state == RowState::finished && row.result.status == TrialStatus::unavailable) {
+    comparison.failed_rehearsals.push_back(&row);
+    return;
+  }
+  ++comparison.trials;
   const bool is_finished = row.state == RowState::finished && row.result.status != TrialStatus::interrupted;
   comparison.finished += is_finished ? 1 : 0;
   comparison.pending_rehearsals += is_finished ? 0 : 1;
@@ -250,11 +255,11 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
   std::map<std::string, std::size_t> index;
   for (const Row& row : run.rows) {
     if (only != nullptr && networks.of(row) != *only) continue;
-    ++comparison.trials;
     if (row.trial.rehearsal) {
       add_rehearsal(comparison, row);
       continue;
     }
+    ++comparison.trials;
     if (row.trial.reference) {
       add_reference(comparison, row);
       continue;

@@ -91,7 +91,7 @@ struct Comparison {
   std::vector<std::size_t> ranking;
   bool has_frameworks() const;      // rows of more than one framework are done; the program itself counts as one
   bool target_reached = false;      // by at least one repeat in the ranking
-  std::size_t trials = 0, finished = 0, done = 0;  // of the plan: extra runs, references and rehearsals included
+  std::size_t trials = 0, finished = 0, done = 0;  // of the plan: extra runs, references, and rehearsals that are possible
   bool has_results() const { return done > rehearsals.size(); }  // a trial other than a rehearsal was completed
   std::size_t pending_rehearsals = 0;  // that have not finished: no answer needs them
   PromiseChecks promises;

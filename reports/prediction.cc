@@ -260,9 +260,12 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       if (row.back()->trial().devices < 2 && rehearsals.empty() && failed == nullptr) continue;
       if (std::any_of(kin.begin(), kin.end(), [](const Cell* cell) { return cell->is_disqualified(); })) continue;
       Prediction prediction{series.name, row.back()};
+      const bool is_alone = row.back()->trial().devices < 2;
+      std::string unrehearsed;
+      if (rehearsals.empty() && failed != nullptr)
+        unrehearsed = fmt::format("it was not rehearsed on {} devices: {}", failed->trial.devices, failed->result.cause);
       try {
-        if (rehearsals.empty() && failed != nullptr && row.back()->trial().devices < 2)
-          throw Error(fmt::format("it was not rehearsed on {} devices: {}", failed->trial.devices, failed->result.cause));
+        if (is_alone && !unrehearsed.empty()) throw Error(unrehearsed);
         if (row.back()->runs_freely) throw Error("its ranks run in free pace, which this model does not describe");
         const auto given = links.find(panel.device_kind);
         const std::optional<LinkModel> link = given == links.end() ? std::nullopt : std::optional(given->second);
@@ -270,7 +273,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
         if (rehearsals.empty()) fill(prediction, kin, row, one_device, devices, link, *comparison.run);
         else fill_rehearsed(prediction, rehearsals, row, one_device, devices, link, *comparison.run);
       } catch (const Error& error) {
-        prediction.problem = error.what();
+        prediction.problem = is_alone || unrehearsed.empty() ? error.what() : unrehearsed + "; " + error.what();
         prediction.trusted = false;
       }
       all.push_back(std::move(prediction));

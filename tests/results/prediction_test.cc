@@ -1,3 +1,4 @@
+#include "reports/failures.h"
 #include "reports/prediction.h"
 
 #include <gmock/gmock.h>
@@ -170,8 +171,24 @@ TEST(Predict, UsesTheRowsWhereRehearsalsFailed) {
   EXPECT_EQ(prediction.steps.size(), steps);
   EXPECT_EQ(comparison.trials, run.rows.size());
   EXPECT_EQ(comparison.done, run.rows.size() - 1);
+  EXPECT_EQ(failures(comparison).size(), 1u);
   run.rows.back().state = RowState::pending;
   EXPECT_EQ(compare_rows(run).pending_rehearsals, 1u) << "no answer needs it";
+}
+
+TEST(Predict, AStrategyThatCannotBeRehearsedHasNotFailed) {
+  mgcompare::Run run = model_run({1, 2});
+  run.rows.push_back(run.rows.back());
+  run.rows.back().trial.rehearsal = true;
+  run.rows.back().result.status = TrialStatus::unavailable;
+  run.rows.back().result.cause = "shared() has no ranks here";
+  const Comparison comparison = compare_rows(run);
+  EXPECT_EQ(comparison.trials, run.rows.size() - 1);
+  EXPECT_EQ(comparison.finished, comparison.done);
+  EXPECT_TRUE(failures(comparison).empty());
+  EXPECT_THAT(prediction_problems(predict(comparison, {8})),
+              testing::Contains(testing::AllOf(HasSubstr("it was not rehearsed on 2 devices: shared() has no ranks here; "),
+                                               HasSubstr("measure a third number of devices"))));
 }
 
 TEST(Predict, SaysNothingOfRanksThatRunFreely) {
