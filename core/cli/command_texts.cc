@@ -105,7 +105,7 @@ std::vector<CommandText> run_texts() {
        {"mgcompare export runs/A --mllog", "mgcompare export runs/A --mllog -q"}},
       {{"replay"},
        "Repeat recorded free-running trials and compare their weights.",
-       {{"DIR", "", kRunDirectory, directory}, {"--trust-results", "", "Also open plugins in directories that the results name"}},
+       {{"DIR", "", kRunDirectory, directory}, {"--trust-results", "", "Also open plugins in directories that the results name, and use their memory limit"}},
        {"mgcompare replay runs/A", "mgcompare replay runs/A --trust-results"}},
   };
 }

@@ -160,6 +160,8 @@ int replay_run(const Command& command) {
     if (interruption() != 0) return exit_code_of(interruption());
     Trial trial{row.trial, *row.config};
     trial.data_fingerprint = run.info.data_fingerprint;
+    // One that somebody else stored could be more than this machine has.
+    if (!command.trust_results) trial.config.measure.memory_limit = MeasureConfig().memory_limit;
     bool equal = false;
     std::string outcome = problem_of(files.record, row);
     if (outcome.empty()) outcome = plugins.choose(trial);

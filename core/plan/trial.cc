@@ -44,6 +44,14 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
   throw Error(fmt::format("a stored trial was written by another version ({})", error.what()));
 }
 
+// A number of devices or samples, of a file that somebody may have changed.
+std::size_t count_in(const nlohmann::json& json, const char* key) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  const auto value = json.at(key).get<std::int64_t>();
+  if (value < 1 || value > kMost) throw Error(fmt::format("'{}' of a trial is {}, which cannot be", key, value));
+  return static_cast<std::size_t>(value);
+}
+
 }  // namespace
 
 Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training_samples) {
@@ -163,12 +171,12 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.plugin_file = json.at("plugin_file");
     read.plugin_sha256 = json.value("plugin_sha256", "");
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
-    read.devices = json.at("devices");
+    read.devices = count_in(json, "devices");
     read.hosts = std::max<std::size_t>(1, json.value("hosts", std::size_t{1}));
     read.ids = json.value("ids", std::vector<int>());
-    read.ranks_per_device = json.at("ranks_per_device");
+    read.ranks_per_device = count_in(json, "ranks_per_device");
     read.scaling = kind_named<ScalingMode>(json.at("scaling").get<std::string>());
-    read.global_batch = json.at("global_batch");
+    read.global_batch = count_in(json, "global_batch");
     read.network = json.value("network", "");
     read.variant = json.at("variant");
     read.seed = json.at("seed");

@@ -145,6 +145,12 @@ TEST_F(Resolved, TrialsTravelWhole) {
   EXPECT_EQ(again.strategy.options[0].place.column, trial.strategy.options[0].place.column);
   EXPECT_EQ(row_name(again), "a: b cpu:2 x 3 ranks batch 64 per device v");
   EXPECT_THROW(nlohmann::json::parse("{}").get<Trial>(), Error);
+  for (const char* key : {"devices", "ranks_per_device", "global_batch"})
+    for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+      nlohmann::json impossible = json;
+      impossible[key] = value;
+      EXPECT_THROW(impossible.get<Trial>(), Error) << key << " " << value;
+    }
 }
 
 TEST_F(Resolved, FolderNamesAreSafe) {
