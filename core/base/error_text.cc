@@ -31,7 +31,8 @@ std::string memory_limit_note() {
 std::string processor_limit_note() {
   rlimit limit{};
   getrlimit(RLIMIT_CPU, &limit);
-  return limit.rlim_cur == RLIM_INFINITY ? "" : fmt::format(", perhaps at its limit of processor time ({})", limit_text(RLIMIT_CPU, " s of it", "-t"));
+  return limit.rlim_cur == RLIM_INFINITY ? ""
+                                         : fmt::format(", perhaps at its limit of {} s of processor time: raise it with `ulimit -t`", limit.rlim_cur);
 }
 
 std::string with_memory_limit(std::string message) {

@@ -13,8 +13,8 @@ std::string error_text(int code);
 // For a message that memory is short: " (this process may have 200000000 bytes of address space: raise the limit with `ulimit -v`)", or ""
 // if address space is not limited.
 std::string memory_limit_note();
-// For a process that was killed: ", perhaps at its limit of processor time (this process may have 60 s of it: raise the limit with `ulimit
-// -t`)", or "" if processor time is not limited.
+// For a process that was killed: ", perhaps at its limit of 60 s of processor time: raise it with `ulimit -t`", or "" if processor time is
+// not limited.
 std::string processor_limit_note();
 
 // The message with this note, if it speaks of memory and does not have the note.

@@ -50,7 +50,7 @@ struct Command {
   std::optional<double> until_decided;  // --until-decided, in minutes
   std::optional<double> price;      // --price, per device and hour; for `run` it is an override, too
   bool mllog = false, trace = false;
-  bool trust_results = false;       // replay: use the plugin directories that the results name
+  bool trust_results = false;       // replay: use the plugin directories and the memory limit that the results name
   std::string python;               // plugins: the interpreter of backends; empty: the first python3 on PATH
   bool manual = false;              // help: the manual page
   bool cuda = false;                // plugins new: with device code for GPUs

@@ -1,4 +1,5 @@
 #include "cli/plugin_commands.h"
+#include "base/error_text.h"
 #include "base/print.h"
 #include "base/text.h"
 
@@ -186,7 +187,7 @@ std::string devices_text(const StrategySummary& summary, const std::vector<GpuCo
   if (code.empty()) {
     const bool on_gpus = std::count(kinds.begin(), kinds.end(), to_string(DeviceKind::cuda)) > 0;
     return devices + "no code of its own for GPUs" +
-           (on_gpus ? " (kernels of its own, arithmetic.h included, need CUDA in mgcompare_add_strategy() and fail on GPUs without it)" : "");
+           (on_gpus ? "; a strategy with kernels of its own, or with arithmetic.h, needs CUDA in mgcompare_add_strategy() to run there" : "");
   }
   std::vector<std::string> texts;
   for (const GpuCode& one : code) texts.push_back(one.text());
@@ -221,11 +222,15 @@ std::string file_to_check(const std::string& target) {
   if (is_python)
     throw Error(fmt::format("{} has no {} beside it, so it is no backend: write one as docs/writing-a-backend.md shows", plain(target), kManifestName));
   std::vector<std::string> strategies;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
-    if (entry.path().extension() == ".so") strategies.push_back(entry.path().string());
+  std::error_code problem;
+  for (fs::directory_iterator entry(path, problem), end; !problem && entry != end; entry.increment(problem)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("strategy_") && name.ends_with(".so") && entry->is_regular_file(ignored)) strategies.push_back(entry->path().string());
+  }
+  if (problem) throw Error(fmt::format("{} cannot be read: {}", plain(target), error_text(problem.value())));
   if (strategies.size() == 1) return strategies.front();
-  throw Error(fmt::format("{} is a folder with {} .so files and without {}: name the .so file of a strategy, or the folder of a backend",
-                          plain(target), strategies.size(), kManifestName));
+  throw Error(fmt::format("{} is a folder without {} and with {} files strategy_*.so: name the .so file of a strategy, or the folder of a backend",
+                          plain(target), kManifestName, strategies.size()));
 }
 
 }  // namespace
@@ -304,7 +309,7 @@ int new_plugin(const Command& command) {
   fmt::print("{0}/{0}.cc\n{0}/CMakeLists.txt\n", name);
   print_stderr("build it with: cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1} && cmake --build {0}/build\n"
                "check it with: mgcompare plugins check {0}/build\n"
-               "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare verify --quick lenet --only strategy={0} --set strategies=[{0}]\n"
+               "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare verify --quick lenet --set 'strategies=[{0}]'\n"
                "docs/writing-a-strategy.md goes on from there{2}\n", name, prefix_folder(),
                command.cuda ? "" : "; with --cuda, the source has arithmetic for CPUs and GPUs");
   return kDone;

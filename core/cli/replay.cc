@@ -18,6 +18,7 @@
 #include "discovery/plugin_checksum.h"
 #include "discovery/plugin_files.h"
 #include "mgcompare/error.h"
+#include "process/memory_limit.h"
 #include "process/message.h"
 #include "process/signals.h"
 #include "results/continuation.h"
@@ -160,8 +161,9 @@ int replay_run(const Command& command) {
     if (interruption() != 0) return exit_code_of(interruption());
     Trial trial{row.trial, *row.config};
     trial.data_fingerprint = run.info.data_fingerprint;
-    // One that somebody else stored could be more than this machine has.
-    if (!command.trust_results) trial.config.measure.memory_limit = MeasureConfig().memory_limit;
+    // What somebody else stored could be more than this machine has.
+    double& memory = trial.config.measure.memory_limit;
+    if (!command.trust_results) memory = std::min(memory, usual_memory_limit());
     bool equal = false;
     std::string outcome = problem_of(files.record, row);
     if (outcome.empty()) outcome = plugins.choose(trial);

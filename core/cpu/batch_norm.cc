@@ -23,7 +23,7 @@ class BatchNorm : public LayerOfParts {
   void synchronize(const std::function<void(Vec)>& all_reduce) override { all_reduce_ = all_reduce; }
 
   void reserve(std::size_t samples) override {
-    if (pooled_.exist()) pooled_.reserve(device_, output_.size(samples));
+    if (pooled_.exists()) pooled_.reserve(device_, output_.size(samples));
   }
 
   bool needs_all() const override { return true; }
@@ -81,7 +81,7 @@ class BatchNorm : public LayerOfParts {
     for_each_run(samples, [&](const Run& run) {
       const float* const x = input_.tensor->value + run.at;
       const float scale = scales_[run.channel], shift = shifts_[run.channel];
-      if (pooled_.exist()) return pool(run, x);
+      if (pooled_.exists()) return pool(run, x);
       float* const y = output_.value + run.at;
       if (blocked()) return kernels().normalize(activation_, x, scale, shift, area_, y);
       for (std::size_t i = 0; i < area_; ++i) y[i] = x[i] * scale + shift;
@@ -94,7 +94,7 @@ class BatchNorm : public LayerOfParts {
     for_each_run(samples, [&](const Run& run) {
       const auto mean = static_cast<float>(mean_[run.channel]);
       double sums[kLanes] = {}, products[kLanes] = {};
-      if (pooled_.exist()) {
+      if (pooled_.exists()) {
         float* const gradient = output_.gradient + output_row(run, 0);
         kernels().activate_back(activation_, output_.value + output_row(run, 0), gradient, gradient, output_.features / channels_ * kLanes);
       }
@@ -196,7 +196,7 @@ class BatchNorm : public LayerOfParts {
   template <class F> void for_each_strip(const Run& run, F f) {
     const float* const x = input_.tensor->value + run.at;
     const float scale = scales_[run.channel], shift = shifts_[run.channel];
-    if (!pooled_.exist()) return f(Normalized{activation_, x, output_.value + run.at, output_.gradient + run.at, scale, shift}, area_, 0);
+    if (!pooled_.exists()) return f(Normalized{activation_, x, output_.value + run.at, output_.gradient + run.at, scale, shift}, area_, 0);
     const std::size_t rows = pooled_.pixels();
     const auto strip = [&](std::size_t first, std::size_t pixels) {
       f(Normalized{Activation::none, x + first * kLanes, nullptr, rows_.data(), scale, shift}, pixels, first * kLanes);

@@ -36,7 +36,7 @@ class Convolution : public LayerOfParts {
     }
     bias_sums_.resize(shape_.outputs);
     group_ = std::max<std::size_t>(1, kPixelsPerSum / shape_.output_plane());
-    if (pooled_.exist()) out_gradient_ = Array<float>(device, group_ * shape_.outputs * shape_.output_plane() * kLanes);
+    if (pooled_.exists()) out_gradient_ = Array<float>(device, group_ * shape_.outputs * shape_.output_plane() * kLanes);
     if (transforms()) {
       const WinogradShape shape{in[0], in[1], in[2], shape_.outputs, {padding_[0], padding_[1]}};
       filters_.emplace(shape);
@@ -46,7 +46,7 @@ class Convolution : public LayerOfParts {
     }
     packed_ = Array<float>(device, shape_.outputs * shape_.terms());
     band_ = rows_of_band();
-    if (pooled_.exist()) rows_ = Array<float>(device, kTile * pooled_.pixels() * kLanes);
+    if (pooled_.exists()) rows_ = Array<float>(device, kTile * pooled_.pixels() * kLanes);
     if (padded()) {
       padded_input_ = Array<float>(device, group_ * shape_.input_size() * kLanes);
       padded_gradient_ = Array<float>(device, shape_.input_size() * kLanes);
@@ -54,7 +54,7 @@ class Convolution : public LayerOfParts {
   }
 
   void reserve(std::size_t samples) override {
-    if (pooled_.exist()) pooled_.reserve(device_, output_.size(samples));
+    if (pooled_.exists()) pooled_.reserve(device_, output_.size(samples));
   }
 
   std::size_t samples_of_part() const override { return group_ * kLanes; }
@@ -76,7 +76,7 @@ class Convolution : public LayerOfParts {
         const Range band{y, std::min(y + band_, rows)};
         for (std::size_t o = 0; o < shape_.outputs; o += kTile) {
           const float* const tile_bias = bias == nullptr ? nullptr : bias + o;
-          if (pooled_.exist()) pooled_tile(in, tile_bias, b, o, band);
+          if (pooled_.exists()) pooled_tile(in, tile_bias, b, o, band);
           else plain_tile(in, tile_bias, b, o, band);
         }
       }
@@ -132,9 +132,9 @@ class Convolution : public LayerOfParts {
   void transformed_forward(const float* bias, Range blocks) {
     const std::size_t plane = shape_.output_plane() * kLanes;
     for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
-      float* const out = pooled_.exist() ? out_gradient_.data() : output_.value + b * shape_.outputs * plane;
+      float* const out = pooled_.exists() ? out_gradient_.data() : output_.value + b * shape_.outputs * plane;
       filters_->convolve(input_block(b), bias, out);
-      if (!pooled_.exist()) {
+      if (!pooled_.exists()) {
         kernels().activate(activation_, out, shape_.outputs * plane);
         continue;
       }
@@ -159,7 +159,7 @@ class Convolution : public LayerOfParts {
     const std::size_t row = shape_.channels * shape_.width * kLanes * sizeof(float);
     const std::size_t input_rows = std::max(kBandBytes / row, shape_.kernel_height);
     const std::size_t rows = (input_rows - shape_.kernel_height) / shape_.stride_height + 1;
-    return std::max<std::size_t>(1, pooled_.exist() ? rows / pooled_.height() : rows);
+    return std::max<std::size_t>(1, pooled_.exists() ? rows / pooled_.height() : rows);
   }
 
   // (tile of outputs, terms, outputs of the tile)
@@ -217,7 +217,7 @@ class Convolution : public LayerOfParts {
         bias_sums_[o] += kernels().sum_plane(gradient + (k * shape_.outputs + o) * pixels * kLanes, pixels);
       }
     }
-    if (!pooled_.exist()) return gradient;
+    if (!pooled_.exists()) return gradient;
     const std::size_t plane = shape_.output_plane() * kLanes, rows = pooled_.pixels() * kLanes;
     const std::size_t used = output_.shape[1] * rows;
     for (std::size_t channel = 0; channel < count * shape_.outputs; ++channel) {

@@ -7,9 +7,10 @@
 namespace mgcompare {
 
 void* allocate_huge_pages(std::size_t bytes) {
-  void* const memory = std::aligned_alloc(kHugePage, bytes);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kHugePage, bytes) != 0) return nullptr;
   // Only a hint: without huge pages it is slower, not wrong.
-  if (memory != nullptr) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return memory;
 }
 

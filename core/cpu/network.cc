@@ -350,7 +350,7 @@ std::size_t CpuNetwork::backward_to(std::size_t end, const Ready& ready) {
     }
     for (std::size_t at = end; at-- > begin;) nodes_[at].layer->of_parts()->end_backward(work_);
   }
-  // Only after all parts of the layers that take turns: ready() may update weights, which backward_part() of a normalisation reads.
+  // Only after all parts of the layers that take turns, whose gradients end_backward() completes.
   for (std::size_t at = end; at-- > begin;) {
     if (nodes_[at].parameters.size() > 0 && ready) ready(gradients().slice(nodes_[at].parameters));
   }

@@ -21,7 +21,7 @@ class PooledRows {
   // `width`: pixels of a row of the input.
   PooledRows(const LayerConfig& pool, std::size_t width);
 
-  bool exist() const { return height_ > 0; }
+  bool exists() const { return height_ > 0; }
   // Rows of pixels that a row of windows reads, and their pixels.
   std::size_t height() const { return height_; }
   std::size_t pixels() const { return height_ * width_; }

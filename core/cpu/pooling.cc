@@ -18,12 +18,12 @@ class Pooling : public Layer {
   }
 
   void reserve(std::size_t samples) override {
-    if (rows_.exist()) rows_.reserve(device_, output_.size(samples));
+    if (rows_.exists()) rows_.reserve(device_, output_.size(samples));
     else if (!average_) winners_ = Array<std::uint32_t>(device_, output_.size(samples));
   }
 
   void forward(const Work& work) override {
-    if (rows_.exist()) {
+    if (rows_.exists()) {
       return for_each_row(work.samples, [&](std::size_t in, std::size_t out) {
         rows_.pool(input_.tensor->value + in, Activation::none, output_.value, out);
       });
@@ -40,7 +40,7 @@ class Pooling : public Layer {
 
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
-    if (rows_.exist()) {
+    if (rows_.exists()) {
       if (height_ % config_.kernel[0] != 0) std::memset(input_.gradient, 0, input_.tensor->size(work.samples) * sizeof(float));
       return for_each_row(work.samples, [&](std::size_t in, std::size_t out) {
         rows_.unpool(output_.gradient, out, input_.gradient + in);

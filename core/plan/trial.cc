@@ -44,13 +44,17 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
   throw Error(fmt::format("a stored trial was written by another version ({})", error.what()));
 }
 
-// A number of devices or samples, of a file that somebody may have changed.
-std::size_t count_in(const nlohmann::json& json, const char* key) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 32;
-  const auto value = json.at(key).get<std::int64_t>();
-  if (value < 1 || value > kMost) throw Error(fmt::format("'{}' of a trial is {}, which cannot be", key, value));
-  return static_cast<std::size_t>(value);
+// A whole number of a file that somebody may have changed.
+std::size_t count_in(const nlohmann::json& json, const char* key, std::int64_t most) {
+  const nlohmann::json& value = json.at(key);
+  // Beyond the range of int64_t, it is negative there.
+  const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
+  if (number < 1 || number > most) throw Error(fmt::format("'{}' of a trial is {}, not a whole number from 1 to {}", key, value.dump(), most));
+  return static_cast<std::size_t>(number);
 }
+
+// More than any plan has; the number of ranks fits into an int.
+constexpr std::int64_t kMostDevices = 1 << 20, kMostRanksOfADevice = 1 << 10, kMostSamples = std::int64_t{1} << 50;
 
 }  // namespace
 
@@ -171,12 +175,13 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.plugin_file = json.at("plugin_file");
     read.plugin_sha256 = json.value("plugin_sha256", "");
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
-    read.devices = count_in(json, "devices");
-    read.hosts = std::max<std::size_t>(1, json.value("hosts", std::size_t{1}));
+    read.devices = count_in(json, "devices", kMostDevices);
+    if (json.contains("hosts")) read.hosts = count_in(json, "hosts", static_cast<std::int64_t>(read.devices));
+    if (read.devices % read.hosts != 0) throw Error(fmt::format("a trial has {} devices on {} hosts, which is impossible", read.devices, read.hosts));
     read.ids = json.value("ids", std::vector<int>());
-    read.ranks_per_device = count_in(json, "ranks_per_device");
+    read.ranks_per_device = count_in(json, "ranks_per_device", kMostRanksOfADevice);
     read.scaling = kind_named<ScalingMode>(json.at("scaling").get<std::string>());
-    read.global_batch = count_in(json, "global_batch");
+    read.global_batch = count_in(json, "global_batch", kMostSamples);
     read.network = json.value("network", "");
     read.variant = json.at("variant");
     read.seed = json.at("seed");

@@ -14,7 +14,9 @@ constexpr double kShareOfFree = 0.8;
 
 double held_memory() { return static_cast<double>(number_in("/proc/self/status", "VmData:").value_or(0)) * 1024; }
 
-MemoryLimit::MemoryLimit(double gibibytes, double held) : gibibytes_(gibibytes > 0 ? gibibytes : kShareOfFree * free_memory() / kGibibyte) {
+double usual_memory_limit() { return kShareOfFree * free_memory() / kGibibyte; }
+
+MemoryLimit::MemoryLimit(double gibibytes, double held) : gibibytes_(gibibytes > 0 ? gibibytes : usual_memory_limit()) {
   getrlimit(RLIMIT_DATA, &before_);
   // Sanitizers map many terabytes when the process starts, so the limit is relative to what there is.
   const double bytes = held + gibibytes_ * kGibibyte;

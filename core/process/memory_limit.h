@@ -14,9 +14,12 @@ namespace mgcompare {
 // Bytes of private memory that this process has.
 double held_memory();
 
+// In GiB: 80 % of what the machine, or the control group of this process, has left.
+double usual_memory_limit();
+
 class MemoryLimit {
  public:
-  // `gibibytes`: private memory beyond `held` bytes; 0: 80 % of what the machine, or the control group of this process, has left.
+  // `gibibytes`: private memory beyond `held` bytes; 0: usual_memory_limit().
   explicit MemoryLimit(double gibibytes, double held = held_memory());
   ~MemoryLimit();
   MemoryLimit(const MemoryLimit&) = delete;

@@ -116,7 +116,8 @@ static std::string change_since(const Row& row, const Trial& trial) {
   if (!row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256) return "the plugin has been built again since";
   if (!row.result.versions.empty() && !trial.versions.empty() && row.result.versions != trial.versions)
     return "its framework has other versions now";
-  if (row.result.status == TrialStatus::unavailable && trial.unavailable.empty()) return "it was unavailable and is not now";
+  // A strategy that cannot be rehearsed finds out when it trains, and would again.
+  if (row.result.status == TrialStatus::unavailable && trial.unavailable.empty() && !trial.rehearsal) return "it was unavailable and is not now";
   return "";
 }
 

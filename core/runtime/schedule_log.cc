@@ -41,7 +41,7 @@ std::string write_schedule_log(const std::string& file, const ScheduleLog& recor
     write_in_subfolder(file, bytes);
     return sha256(bytes);
   } catch (const FileError& error) {
-    throw Error(std::string("the record ") + error.what() + "; mend what the message names, or set measure.record: false");
+    throw Error(std::string("the record ") + error.what() + "; remove the cause, or set measure.record: false");
   }
 }
 

@@ -60,7 +60,7 @@ TEST_F(Limits, OnProcessorTimeAreNamed) {
   for (const char* limit : {"-t 2", "-S -t 2"}) {
     const Ended ended = with(limit, {longer, "--set", "epochs=60000", "-o", std::string("run") + limit[1]});
     EXPECT_EQ(ended.code, 3) << ended.err;
-    EXPECT_THAT(ended.out + ended.err, HasSubstr("perhaps at its limit of processor time (this process may have 2 s of it: raise the limit with `ulimit -t`)"));
+    EXPECT_THAT(ended.out + ended.err, HasSubstr("perhaps at its limit of 2 s of processor time: raise it with `ulimit -t`"));
   }
 }
 

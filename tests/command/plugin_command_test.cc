@@ -51,7 +51,7 @@ TEST_F(PluginCommands, ABackendIsCheckedByItsFolderItsProgramOrItsManifest) {
   fs::create_directories(place_.folder() / "empty");
   const Ended empty = place_.run({"plugins", "check", "empty"});
   EXPECT_EQ(empty.code, 1);
-  EXPECT_EQ(empty.out, "empty is a folder with 0 .so files and without backend.json: name the .so file of a strategy, or the folder of a backend\n");
+  EXPECT_EQ(empty.out, "empty is a folder without backend.json and with 0 files strategy_*.so: name the .so file of a strategy, or the folder of a backend\n");
   const Ended alone = place_.run({"plugins", "check", place_.write("alone.py", "")});
   EXPECT_EQ(alone.code, 1);
   EXPECT_NE(alone.out.find("alone.py has no backend.json beside it, so it is no backend: write one as docs/writing-a-backend.md shows\n"), std::string::npos)
@@ -62,8 +62,16 @@ TEST_F(PluginCommands, ACheckedPluginTellsItsDevicesAndItsCodeForGpus) {
   const fs::path shipped = fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/plugins";
   const Ended serial = place_.run({"plugins", "check", (shipped / "strategy_serial.so").string()});
   EXPECT_EQ(serial.code, 0) << serial.out;
-  EXPECT_NE(serial.out.find("strategy_serial.so: devices cpu, cuda; no code of its own for GPUs (kernels of its own, arithmetic.h "
-                            "included, need CUDA in mgcompare_add_strategy() and fail on GPUs without it)\n"), std::string::npos) << serial.out;
+  EXPECT_NE(serial.out.find("strategy_serial.so: devices cpu, cuda; no code of its own for GPUs; a strategy with kernels of its own, or "
+                            "with arithmetic.h, needs CUDA in mgcompare_add_strategy() to run there\n"), std::string::npos) << serial.out;
+  fs::create_directories(place_.folder() / "built");
+  fs::copy_file(shipped / "strategy_serial.so", place_.folder() / "built/strategy_serial.so");
+  place_.write("built/libother.so", "no plugin");
+  EXPECT_EQ(place_.run({"plugins", "check", "built"}).code, 0);
+  fs::copy_file(shipped / "strategy_tower.so", place_.folder() / "built/strategy_tower.so");
+  const Ended two = place_.run({"plugins", "check", "built"});
+  EXPECT_EQ(two.code, 1);
+  EXPECT_NE(two.out.find("with 2 files strategy_*.so: name the .so file of a strategy"), std::string::npos) << two.out;
   if (!fs::exists(shipped.parent_path() / "platform_cuda.so")) GTEST_SKIP() << "a build without CUDA";
   const Ended tower = place_.run({"plugins", "check", (shipped / "strategy_tower.so").string()});
   EXPECT_EQ(tower.code, 0) << tower.out;

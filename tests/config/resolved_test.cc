@@ -145,12 +145,20 @@ TEST_F(Resolved, TrialsTravelWhole) {
   EXPECT_EQ(again.strategy.options[0].place.column, trial.strategy.options[0].place.column);
   EXPECT_EQ(row_name(again), "a: b cpu:2 x 3 ranks batch 64 per device v");
   EXPECT_THROW(nlohmann::json::parse("{}").get<Trial>(), Error);
-  for (const char* key : {"devices", "ranks_per_device", "global_batch"})
-    for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+  for (const char* key : {"devices", "ranks_per_device", "global_batch", "hosts"})
+    for (const nlohmann::json& value : nlohmann::json::parse("[0, -1, 2.5, true, 4611686018427387904, 18446744073709551615]")) {
       nlohmann::json impossible = json;
       impossible[key] = value;
       EXPECT_THROW(impossible.get<Trial>(), Error) << key << " " << value;
     }
+  nlohmann::json largest = json;
+  largest["devices"] = 4096;
+  largest["ranks_per_device"] = 64;
+  largest["global_batch"] = std::uint64_t{10'000'000} * 4096;
+  largest["hosts"] = 4096;
+  EXPECT_EQ(largest.get<Trial>().global_batch, std::uint64_t{10'000'000} * 4096);
+  largest["hosts"] = 3;
+  EXPECT_THROW(largest.get<Trial>(), Error);
 }
 
 TEST_F(Resolved, FolderNamesAreSafe) {

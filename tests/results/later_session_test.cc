@@ -40,6 +40,25 @@ TEST(LaterSession, ChangesThePrice) {
   EXPECT_EQ(results.read().info.config_yaml, info.config_yaml);
 }
 
+TEST(LaterSession, DoesNotRepeatRehearsalsThatTheStrategyRefuses) {
+  const Folder folder;
+  std::vector<Trial> trials = plan();
+  for (Trial& trial : trials) trial.rehearsal = trial.number == 3;
+  {
+    ResultsStore results(folder.path());
+    results.begin(info_with(), trials);
+    for (const Trial& trial : trials) {
+      Result result = make_result(1000, 8, 0.985);
+      if (trial.rehearsal) result.status = TrialStatus::unavailable;
+      results.start(trial);
+      results.add(trial, result);
+    }
+  }
+  ResultsStore results(folder.path());
+  EXPECT_TRUE(results.resume(info_with(), trials).empty());
+  for (const Row& row : results.read().rows) EXPECT_EQ(row.state, RowState::finished);
+}
+
 // An instruction set that oneDNN may not use makes one half of a run slower.
 TEST(LaterSession, MixesNoEnvironments) {
   const Folder folder;
