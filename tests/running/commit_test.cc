@@ -30,6 +30,7 @@ TEST(RunTrial, PrintsATrialAfterItIsRecorded) {
   const fs::path directory = fs::path(testing::TempDir()) / ("commit." + std::to_string(getpid()));
   fs::create_directories(directory);
   Trial trial;
+  trial.global_batch = 64;
   trial.number = 1;
   trial.strategy.name = trial.strategy.label = "absent";
   trial.unavailable = "asked 8, have 2";

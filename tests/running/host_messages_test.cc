@@ -53,6 +53,7 @@ TEST(HostMessages, ThisMachineUnderAnotherNameIsRefused) {
   char own[256] = "";
   gethostname(own, sizeof(own) - 1);
   Trial trial;
+  trial.global_batch = 64;
   trial.device_kind = DeviceKind::cpu;
   trial.devices = trial.hosts = 2;
   for (const char* name : {"localhost", "127.0.1.1"}) {

@@ -31,6 +31,7 @@ pid_t process_of(Supervisor& supervisor) { return supervisor.ask("process", null
 
 Trial trial_of(const std::string& behaviour) {
   Trial trial;
+  trial.global_batch = 64;
   trial.strategy.name = trial.strategy.label = behaviour;
   LayerConfig layer;
   layer.type = LayerType::dense;
