@@ -19,6 +19,10 @@
 #include "reports/text.h"
 
 namespace mgcompare {
+bool is_refused_rehearsal(const Row& row) {
+  return row.trial.rehearsal && row.state == RowState::finished && row.result.status == TrialStatus::unavailable;
+}
+
 namespace {
 
 bool trait_is(const Row& row, const std::string& key, const std::string& value) {
@@ -197,7 +201,7 @@ void add_reference(Comparison& comparison, const Row& row) {
 
 // Nor is this, and no answer needs it. A strategy that cannot be rehearsed has not failed: only predictions say so.
 void add_rehearsal(Comparison& comparison, const Row& row) {
-  if (row.state == RowState::finished && row.result.status == TrialStatus::unavailable) {
+  if (is_refused_rehearsal(row)) {
     comparison.failed_rehearsals.push_back(&row);
     return;
   }

@@ -76,6 +76,9 @@ struct Cell {
 
 struct Series;                      // of charts (charts/series.h)
 
+// Whether the row is a rehearsal of a strategy that cannot be rehearsed. It is neither a failure nor counted: predictions say so.
+bool is_refused_rehearsal(const Row& row);
+
 struct Comparison {
   const Run* run = nullptr;         // outlives this
   std::string network;              // of all rows, if the run has several and this is about one of them

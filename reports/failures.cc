@@ -37,7 +37,7 @@ std::vector<Failure> failures(const Comparison& comparison) {
   }
   for (const std::vector<const Row*>* const extras : {&comparison.failed_references, &comparison.failed_rehearsals})
     for (const Row* row : *extras) {
-      if (row->trial.rehearsal && row->result.status == TrialStatus::unavailable) continue;  // its strategy cannot be rehearsed
+      if (is_refused_rehearsal(*row)) continue;
       Cell cell;
       cell.first = row;
       add(cell, {row}, true, all);

@@ -299,7 +299,7 @@ void add_answers(const Overview& overview, Json& charts, Data& page) {
   std::ptrdiff_t unavailable = 0;
   for (const Comparison* run : overview.runs())
     unavailable += std::count_if(run->run->rows.begin(), run->run->rows.end(), [](const Row& row) {
-      return !row.trial.rehearsal && row.state == RowState::finished && row.result.status == TrialStatus::unavailable;
+      return row.state == RowState::finished && row.result.status == TrialStatus::unavailable && !is_refused_rehearsal(row);
     });
   page.set("unavailable", unavailable == 0 ? "" : fmt::format(", {} unavailable on this machine", unavailable));
   page.set("name", all_of(overview, [&](const Comparison& part) { return info(part).name; }));

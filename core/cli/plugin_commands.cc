@@ -185,7 +185,7 @@ std::string devices_text(const StrategySummary& summary, const std::vector<GpuCo
   for (const DeviceKind kind : summary.traits.devices) kinds.push_back(to_string(kind));
   const std::string devices = fmt::format("devices {}; ", fmt::join(kinds, ", "));
   if (code.empty()) {
-    const bool on_gpus = std::count(kinds.begin(), kinds.end(), to_string(DeviceKind::cuda)) > 0;
+    const bool on_gpus = std::count(summary.traits.devices.begin(), summary.traits.devices.end(), DeviceKind::cuda) > 0;
     return devices + "no code of its own for GPUs" +
            (on_gpus ? "; a strategy with kernels of its own, or with arithmetic.h, needs CUDA in mgcompare_add_strategy() to run there" : "");
   }
