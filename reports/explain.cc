@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/median.h"
+#include "reports/accuracy_gap.h"
 #include "reports/answer.h"
 #include "reports/charts/series.h"
 #include "reports/drift.h"
@@ -24,6 +25,7 @@ namespace mgcompare {
 namespace {
 
 constexpr double kMuchExchange = 0.20, kMuchInput = 0.20, kMuchWaiting = 0.20, kLostByLearning = 1.10, kLittleWork = 10;
+constexpr double kSameUpdates = 0.05;
 constexpr double kMostFitError = 0.25;  // beyond it the time of a step is no straight line, and its parts say nothing
 
 struct Fired {
@@ -198,6 +200,31 @@ bool has_own_statistics(const Cell& cell) {
          std::any_of(config.model.layers.begin(), config.model.layers.end(), [](const LayerConfig& layer) { return layer.type == LayerType::batch_norm; });
 }
 
+// A row that learns less than the baseline does so because of its larger batch, or because its strategy is approximate.
+void add_learning(std::vector<Reason>& all, const Comparison& comparison, const std::vector<Fired>& fired, const char* rule, const char* title,
+                  const std::function<std::string(const Cell&)>& evidence) {
+  std::vector<Fired> by_batch, by_promise, by_both, by_statistics, by_chance;
+  for (const Fired& one : fired) {
+    const Cell& cell = *one.cell;
+    const bool same_batch = cell.trial().global_batch == comparison.cells[*cell.baseline].trial().global_batch;
+    (cell.is_exact ? (same_batch ? by_chance : by_batch) : !same_batch ? by_both : has_own_statistics(cell) ? by_statistics : by_promise).push_back(one);
+  }
+  add(all, comparison, by_batch, rule, title, evidence,
+      "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) before judging the strategy.");
+  add(all, comparison, by_promise, rule, title, evidence,
+      "The batch is the same as the baseline's, but the strategy approximates its updates: tune the approximation (staleness, "
+      "compression, steps between exchanges), and try other learning rates for this row alone (`variants`), before judging the strategy.");
+  add(all, comparison, by_both, rule, title, evidence,
+      "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) and the approximation of the strategy "
+      "(staleness, compression, steps between exchanges) before judging it.");
+  add(all, comparison, by_statistics, rule, title, evidence,
+      "Each device normalises its own share of the batch, which changes the updates: try `batch_norm: sync`. If the strategy itself approximates (staleness, "
+      "compression, steps between exchanges), tune that, too, before judging it.");
+  add(all, comparison, by_chance, rule, title, evidence,
+      "The strategy promises the baseline's updates at the baseline's batch, so the difference is chance or rounding: measure "
+      "more repeats, and check the strategy with `mgcompare verify`.");
+}
+
 void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   if (!comparison.target_reached) return;
   const auto gained = [&](const Cell& cell) {
@@ -220,13 +247,6 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
     const std::optional<double> factor = lost(cell);
     return factor && needs_more(cell) ? factor : std::nullopt;
   });
-  // More epochs are due to a larger batch than the baseline's, or to an approximate strategy.
-  std::vector<Fired> by_batch, by_promise, by_both, by_statistics, by_chance;
-  for (const Fired& one : fired) {
-    const Cell& cell = *one.cell;
-    const bool same_batch = cell.trial().global_batch == comparison.cells[*cell.baseline].trial().global_batch;
-    (cell.is_exact ? (same_batch ? by_chance : by_batch) : !same_batch ? by_both : has_own_statistics(cell) ? by_statistics : by_promise).push_back(one);
-  }
   const auto difference = [&](const Cell& cell) {
     return fmt::format("{}: {:.2f} times the samples/s of one device, but only {:.2f} times as fast to {}", title_of(cell),
                        speed_up(cell), gained(cell).median, target_text(comparison.target_accuracy));
@@ -238,21 +258,7 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
     return fmt::format("{}: it needs {:.2f} times as many epochs{}.", difference(cell), epochs,
                        is_slower_too ? fmt::format(", and {}", slow_start) : "");
   };
-  const char* title = "Statistical efficiency";
-  add(all, comparison, by_batch, "E6", title, evidence,
-      "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) before judging the strategy by its speed.");
-  add(all, comparison, by_promise, "E6", title, evidence,
-      "The batch is the same as the baseline's, but the strategy approximates its updates: tune the approximation (staleness, "
-      "compression, steps between exchanges) before judging the strategy by its speed.");
-  add(all, comparison, by_both, "E6", title, evidence,
-      "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) and the approximation of the strategy "
-      "(staleness, compression, steps between exchanges) before judging the strategy by its speed.");
-  add(all, comparison, by_statistics, "E6", title, evidence,
-      "Each device normalises its own share of the batch, which changes the updates: try `batch_norm: sync`. If the strategy itself approximates (staleness, "
-      "compression, steps between exchanges), tune that, too, before judging it by its speed.");
-  add(all, comparison, by_chance, "E6", title, evidence,
-      "The strategy promises the baseline's updates at the baseline's batch, so the difference is chance or rounding: measure "
-      "more repeats, and check the strategy with `mgcompare verify`.");
+  add_learning(all, comparison, fired, "E6", "Statistical efficiency", evidence);
   add(all, comparison, where(comparison, [&](const Cell& cell) -> std::optional<double> {
         const std::optional<double> factor = lost(cell);
         return factor && more_epochs(cell) > 0 && !needs_more(cell) ? factor : std::nullopt;
@@ -261,6 +267,24 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
       [&](const Cell& cell) { return fmt::format("{}, although it needs no more epochs: {}.", difference(cell), slow_start); },
       "Look for what slows down the beginning of trials: other programs, clocks, too short a warm-up (`measure.warm_up_steps`); or train "
       "more samples in an epoch.");
+}
+
+// Of rows without a time to the target.
+void explain_accuracy(const Comparison& comparison, std::vector<Reason>& all) {
+  const auto fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
+    if (!cell.baseline || cell.many_models || cell.is_disqualified() || cell.reached_target > 0) return std::nullopt;
+    const Cell& base = comparison.cells[*cell.baseline];
+    return lower_accuracy_text(cell, base).empty() ? std::nullopt : std::optional(base.accuracy.median - cell.accuracy.median);
+  });
+  const auto evidence = [&](const Cell& cell) {
+    const Cell& base = comparison.cells[*cell.baseline];
+    const double updates = ratio(cell.updates, base.updates).median;  // 0: not known
+    const std::string made = !(updates > 0)                               ? ""
+                             : std::abs(updates - 1) < kSameUpdates ? ", in which it made as many updates"
+                                                                    : fmt::format(", in which it made {:.2g} times as many updates", updates);
+    return fmt::format("{}: accuracy {} of one device after as many epochs{}.", title_of(cell), lower_accuracy_text(cell, base), made);
+  };
+  add_learning(all, comparison, fired, "E9", "Lost accuracy", evidence);
 }
 
 void explain_oversubscription(const Comparison& comparison, std::vector<Reason>& all) {
@@ -317,6 +341,7 @@ std::vector<Reason> explain(const Comparison& comparison) {
   explain_input(comparison, all);
   explain_waiting(comparison, all);
   explain_learning(comparison, all);
+  explain_accuracy(comparison, all);
   explain_oversubscription(comparison, all);
   explain_drift(comparison, all);
   explain_drifting_trials(comparison, all);

@@ -182,8 +182,12 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
             [](const PredictedStep& a, const PredictedStep& b) { return a.devices < b.devices; });
 }
 
+std::string refused_text(const Row& rehearsal) {
+  return fmt::format("it was not rehearsed on {} devices: {}", rehearsal.trial.devices, rehearsal.result.cause);
+}
+
 // By rehearsals. `row`: the cells of one strategy and batch, by devices.
-void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const Kin& row, const Cell& one_device,
+void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const std::map<std::size_t, const Row*>& failed, const Kin& row, const Cell& one_device,
                     const std::vector<std::size_t>& devices, const std::optional<LinkModel>& given, const Run& run) {
   const DeviceKind kind = prediction.largest->trial().device_kind;
   const ExchangeCost own(run, kind, std::nullopt), cost(run, kind, given);
@@ -205,8 +209,11 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
   prediction.trusted = prediction.hold_out_error.value_or(0) <= kWorstHoldOut;
   const bool weak = largest.trial().scaling == ScalingMode::weak;
   const double base = static_cast<double>(one_device.trial().global_batch) / median_step(one_device);
-  for (const std::size_t n : devices)
-    if (n > 1 && !rehearsals.contains(n) && (weak || n <= largest.trial().global_batch)) prediction.missing.push_back(n);
+  for (const std::size_t n : devices) {
+    if (n < 2 || rehearsals.contains(n) || (!weak && n > largest.trial().global_batch)) continue;
+    if (const auto found = failed.find(n); found == failed.end()) prediction.missing.push_back(n);
+    else if (prediction.refused.empty()) prediction.refused = refused_text(*found->second);
+  }
   for (const auto& [n, repeats] : rehearsals) {
     const auto cell = std::find_if(row.begin(), row.end(), [&, count = n](const Cell* one) { return one->trial().devices == count; });
     const bool is_asked = std::find(devices.begin(), devices.end(), n) != devices.end();
@@ -217,6 +224,19 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
     if (cell != row.end() && !given) step.measured = (*cell)->speed_up.median;
     prediction.steps.push_back(step);
   }
+}
+
+// Why there is no prediction, or none for some numbers of devices; empty if nothing is missing.
+std::string problem_of(const Prediction& prediction) {
+  if (!prediction.problem.empty()) return prediction.problem;
+  if (!prediction.trusted)
+    return fmt::format("the error on its largest measured number of devices is {}, and predictions need at most {}",
+                       percent_text(*prediction.hold_out_error), percent_text(kWorstHoldOut));
+  std::string text = prediction.refused;
+  if (!prediction.missing.empty())
+    text += fmt::format("{}{} devices were not rehearsed; name them in `scaling.devices`, also if the machine has fewer", text.empty() ? "" : "; ",
+                        fmt::join(prediction.missing, ", "));
+  return text;
 }
 
 // The band grows with each doubling beyond the measured number of devices.
@@ -256,14 +276,12 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       std::sort(row.begin(), row.end(), [](const Cell* a, const Cell* b) { return a->trial().devices < b->trial().devices; });
       if (row.back()->is_ceiling || !row.back()->baseline) continue;
       const Rehearsals rehearsals = rehearsals_of(comparison, *row.back());
-      const Row* const failed = failed_rehearsal(comparison, *row.back());
-      if (row.back()->trial().devices < 2 && rehearsals.empty() && failed == nullptr) continue;
+      const std::map<std::size_t, const Row*> failed = failed_rehearsals_of(comparison, *row.back());
+      if (row.back()->trial().devices < 2 && rehearsals.empty() && failed.empty()) continue;
       if (std::any_of(kin.begin(), kin.end(), [](const Cell* cell) { return cell->is_disqualified(); })) continue;
       Prediction prediction{series.name, row.back()};
       const bool is_alone = row.back()->trial().devices < 2;
-      std::string unrehearsed;
-      if (rehearsals.empty() && failed != nullptr)
-        unrehearsed = fmt::format("it was not rehearsed on {} devices: {}", failed->trial.devices, failed->result.cause);
+      const std::string unrehearsed = rehearsals.empty() && !failed.empty() ? refused_text(*failed.begin()->second) : "";
       try {
         if (is_alone && !unrehearsed.empty()) throw Error(unrehearsed);
         if (row.back()->runs_freely) throw Error("its ranks run in free pace, which this model does not describe");
@@ -271,7 +289,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
         const std::optional<LinkModel> link = given == links.end() ? std::nullopt : std::optional(given->second);
         const Cell& one_device = comparison.cells[*row.back()->baseline];
         if (rehearsals.empty()) fill(prediction, kin, row, one_device, devices, link, *comparison.run);
-        else fill_rehearsed(prediction, rehearsals, row, one_device, devices, link, *comparison.run);
+        else fill_rehearsed(prediction, rehearsals, failed, row, one_device, devices, link, *comparison.run);
       } catch (const Error& error) {
         prediction.problem = is_alone || unrehearsed.empty() ? error.what() : unrehearsed + "; " + error.what();
         prediction.trusted = false;
@@ -329,13 +347,8 @@ std::vector<std::string> prediction_problems(const std::vector<Prediction>& pred
   };
   std::vector<Problem> all;
   for (const Prediction& prediction : predictions) {
-    if (prediction.trusted && prediction.missing.empty()) continue;
-    const std::string text =
-        !prediction.problem.empty() ? prediction.problem
-        : prediction.trusted
-            ? fmt::format("{} devices were not rehearsed; name them in `scaling.devices`, also if the machine has fewer", fmt::join(prediction.missing, ", "))
-            : fmt::format("the error on its largest measured number of devices is {}, and predictions need at most {}",
-                          percent_text(*prediction.hold_out_error), percent_text(kWorstHoldOut));
+    const std::string text = problem_of(prediction);
+    if (text.empty()) continue;
     const auto same = std::find_if(all.begin(), all.end(), [&](const Problem& problem) { return problem.text == text; });
     if (same == all.end())
       all.push_back({title_of(*prediction.largest), text});

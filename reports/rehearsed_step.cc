@@ -71,10 +71,11 @@ Rehearsals rehearsals_of(const Comparison& comparison, const Cell& like) {
   return found;
 }
 
-const Row* failed_rehearsal(const Comparison& comparison, const Cell& like) {
+std::map<std::size_t, const Row*> failed_rehearsals_of(const Comparison& comparison, const Cell& like) {
+  std::map<std::size_t, const Row*> found;
   for (const Row* const row : comparison.failed_rehearsals)
-    if (rehearses(row->trial, like.trial())) return row;
-  return nullptr;
+    if (rehearses(row->trial, like.trial())) found.emplace(row->trial.devices, row);
+  return found;
 }
 
 ExchangeCost::ExchangeCost(const Run& run, DeviceKind kind, const std::optional<LinkModel>& link) : link_(link) {

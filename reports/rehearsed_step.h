@@ -22,8 +22,8 @@ using Rehearsals = std::map<std::size_t, std::vector<const Row*>>;
 // Those of the rows with the strategy, batch and kind of device of this one.
 Rehearsals rehearsals_of(const Comparison& comparison, const Cell& like);
 
-// One of that row that did not end as it should; null if there is none.
-const Row* failed_rehearsal(const Comparison& comparison, const Cell& like);
+// One on each number of devices on which it did not end as it should.
+std::map<std::size_t, const Row*> failed_rehearsals_of(const Comparison& comparison, const Cell& like);
 
 // What a rank exchanges in one call.
 struct Exchanged {

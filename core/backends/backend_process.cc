@@ -225,7 +225,8 @@ void BackendProcess::throw_ended() {
   const bool is_killed = WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL;
   if (is_killed && kills && kills_before_ && *kills > *kills_before_)
     throw EndedAs(TrialStatus::out_of_memory, fmt::format("probably the kernel ended the backend {} for lack of memory", name_));
-  const std::string sentence = with_last_words(fmt::format("the backend {} ended by itself ({})", name_, ending_text(*status_)));
+  const std::string guess = WIFSIGNALED(*status_) ? processor_limit_note(WTERMSIG(*status_)) : "";
+  const std::string sentence = with_last_words(fmt::format("the backend {} ended by itself ({}){}", name_, ending_text(*status_), guess));
   throw EndedAs(WIFSIGNALED(*status_) ? TrialStatus::crashed : TrialStatus::failed, sentence);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -28,11 +29,11 @@ std::string memory_limit_note() {
   return limit.rlim_cur == RLIM_INFINITY ? "" : fmt::format(" ({})", limit_text(RLIMIT_AS, " bytes of address space", "-v"));
 }
 
-std::string processor_limit_note() {
+std::string processor_limit_note(int signal) {
   rlimit limit{};
   getrlimit(RLIMIT_CPU, &limit);
-  return limit.rlim_cur == RLIM_INFINITY ? ""
-                                         : fmt::format(", perhaps at its limit of {} s of processor time: raise it with `ulimit -t`", limit.rlim_cur);
+  const rlim_t seconds = signal == SIGXCPU ? limit.rlim_cur : signal == SIGKILL ? limit.rlim_max : RLIM_INFINITY;
+  return seconds == RLIM_INFINITY ? "" : fmt::format(", perhaps at its limit of {} s of processor time: raise it with `ulimit -t`", seconds);
 }
 
 std::string with_memory_limit(std::string message) {

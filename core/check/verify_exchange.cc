@@ -19,6 +19,7 @@ constexpr double kRounding = 0.001;  // a rank's part of a collective is no whol
 constexpr char kCeiling[] = "the ceiling exchanges nothing";
 constexpr char kDepends[] = "the model depends on every rank's samples";
 constexpr char kConserved[] = "applied gradients equal computed gradients", kConservedInRealTime[] = "in real time, applied gradients equal computed gradients";
+constexpr char kSingly[] = "each update applies a gradient as it was computed", kSinglyInRealTime[] = "in real time, each update applies a gradient as it was computed";
 constexpr char kRates[] = "gradients are applied at the learning rate of their step, or less if they are stale";
 // Of the smallest factor on a learning rate: times the reciprocal of the number of ranks. With one gradient of each rank under way a
 // gradient is stale by (ranks - 1) updates on average, and by a few times that at most.
@@ -123,13 +124,19 @@ void Verification::report_no_common_step(const TrainingCase& of) {
 
 // Free-running ranks: the sum of the gradients computed must equal the sum of the gradients applied.
 void Verification::check_conservation(const TrainingCase& of, const TrainingOutcome& outcome) {
-  const double relative = relative_gap(outcome.pushed, outcome.applied);
+  const double relative = relative_gap(outcome.pushed.sum, outcome.applied.sum);
   // With options the result is only printed: they may drop or correct gradients, or apply the mean of several.
   // Updates that no Optimizer makes are not seen.
   const bool is_judged = of.strategy.options.empty() && outcome.result.updates > 0;
   const Verdict verdict = relative < kConservedGap ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed;
   report(verdict, of, of.in_real_time ? kConservedInRealTime : kConserved,
          fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
+  // Of an update that applies several gradients, the squares are others.
+  if (verdict == Verdict::passed && outcome.pushed.counts == outcome.applied.counts) {
+    const double gap = relative_gap(outcome.pushed.squares, outcome.applied.squares);
+    report(gap < kConservedGap ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed, of, of.in_real_time ? kSinglyInRealTime : kSingly,
+           fmt::format("relative gap of the squares {:.1e}", gap));
+  }
   // The sums do not have the factors of Optimizer::update(), which may be smaller for stale gradients.
   if (outcome.rates.empty() || of.in_real_time) return;
   const double least = 1 / (kStaleness * of.ranks);

@@ -105,7 +105,7 @@ void Verification::check_marks(TrainingCase of) {
   bool drops = false;               // as options may ask it to
   for (std::size_t k = 0; k < kTrainings && (k == 0 || !shown.all()); ++k) {
     const ObservedTraining training = run(of);
-    drops |= !of.strategy.options.empty() && training.outcome.result.updates > 0 && relative_gap(training.outcome.pushed, training.outcome.applied) >= kConservedGap;
+    drops |= !of.strategy.options.empty() && training.outcome.result.updates > 0 && relative_gap(training.outcome.pushed.sum, training.outcome.applied.sum) >= kConservedGap;
     shown.add(training);
   }
   std::size_t least = marks.judged_parts();

@@ -92,8 +92,9 @@ template <Kind E> std::optional<E> find_kind(std::string_view name) {
 // Throws Error for a name that is not in the table.
 template <Kind E> E kind_named(std::string_view name) {
   if (const std::optional<E> kind = find_kind<E>(name)) return *kind;
-  std::string text = "unknown name '" + std::string(name) + "'; known names:";
-  for (const std::string_view known : kKindNames<E>) text += " " + std::string(known);
+  std::string text = "unknown name '";
+  text.append(name).append("'; known names:");
+  for (const std::string_view known : kKindNames<E>) text.append(" ").append(known);
   throw Error(text);
 }
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
-#include "base/number_text.h"
 #include "config/config_reader.h"
 #include "config/key_value.h"
 #include "config/keys.h"
 #include "config/layer_hint.h"
+#include "config/layer_setting.h"
 
 namespace mgcompare {
 namespace {
@@ -119,7 +119,7 @@ class LayerReader {
       const std::vector<std::string> allowed = {"times", "name", "layers"};
       const Node& value = entry.value;
       if (entry.key == "times") {
-        read_count({"times", "", {}, 1, kMaxCopies}, value, times);
+        read_count({"times", "", {}, 1, kMaxCopies}, value, times, problems_);
       } else if (entry.key == "name" && is_name(value, kMaxName) && value.text != "input") {
         name = value.text;
       } else if (entry.key == "name") {
@@ -146,6 +146,7 @@ class LayerReader {
     const auto begin = [&] {
       layer = default_layer(type->type);
       layer.place = item.place;
+      if (is_pool(layer.type)) layer.stride[0] = 0;  // until it is read
     };
     if (item.is(Node::Kind::scalar)) {
       type = find_layer(item.text);
@@ -245,7 +246,7 @@ class LayerReader {
   void read_settings(const Node& node, const LayerDescription& type, LayerConfig& layer) {
     if (node.is(Node::Kind::null)) return require(type, node, layer);
     if (!node.is(Node::Kind::map)) {
-      if (!type.shorthand.empty()) return read_setting(*find_layer_key(type.shorthand), node, layer);
+      if (!type.shorthand.empty()) return read_setting(*find_layer_key(type.shorthand), node, layer, problems_);
       std::string hint = type.required.empty() ? fmt::format("write `- {}`", type.name()) : "";
       if (joins(type.type)) hint = hint_beside(type, "inputs", node);
       return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name(), describe(node)), hint,
@@ -260,7 +261,7 @@ class LayerReader {
                 did_you_mean(entry.key, type.keys), entry.key.size(),
                 type.keys.empty() ? "it has no settings" : "allowed here: " + listed(type.keys));
       } else if (!entry.value.is(Node::Kind::null)) {
-        read_setting(*find_layer_key(entry.key), entry.value, layer);
+        read_setting(*find_layer_key(entry.key), entry.value, layer, problems_);
       }
     }
     require(type, node, layer);
@@ -277,96 +278,8 @@ class LayerReader {
     }
   }
 
-  void read_setting(const LayerKey& key, const Node& node, LayerConfig& layer) {
-    if (key.name == "stride") stride_given_ = true;
-    struct Store {
-      LayerReader& reader;
-      const LayerKey& key;
-      const Node& node;
-      LayerConfig& layer;
-
-      void operator()(std::size_t& (*field)(LayerConfig&)) { reader.read_count(key, node, field(layer)); }
-      void operator()(double& (*field)(LayerConfig&)) { reader.read_number(key, node, field(layer)); }
-      void operator()(std::optional<double>& (*field)(LayerConfig&)) {
-        double value = -1;
-        reader.read_number(key, node, value);
-        if (value >= 0) field(layer) = value;
-      }
-      void operator()(InitializerConfig& (*field)(LayerConfig&)) { reader.read_initializer(node, field(layer)); }
-      void operator()(bool& (*field)(LayerConfig&)) {
-        std::string why;
-        if (const auto value = as_flag(node, why)) {
-          field(layer) = *value;
-        } else {
-          reader.problem(node.place, fmt::format("'{}' must be true or false, not {}", key.name, describe(node)), why,
-                         width_of(node));
-        }
-      }
-      void operator()(std::size_t* (*field)(LayerConfig&)) {
-        std::size_t* pair = field(layer);
-        if (!node.is(Node::Kind::sequence)) {
-          reader.read_count(key, node, pair[0]);
-          pair[1] = pair[0];
-        } else if (node.items.size() == 2) {
-          reader.read_count(key, node.items[0], pair[0]);
-          reader.read_count(key, node.items[1], pair[1]);
-        } else {
-          reader.problem(node.place, fmt::format("'{}' is one number or [height, width]", key.name));
-        }
-      }
-    };
-    std::visit(Store{*this, key, node, layer}, key.field);
-  }
-
-  void read_count(const LayerKey& key, const Node& node, std::size_t& field) {
-    std::string why;
-    const auto value = as_count(node, why);
-    if (value && static_cast<double>(*value) >= key.min && static_cast<double>(*value) <= key.max) {
-      field = *value;
-      return;
-    }
-    problem(node.place,
-            fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, number_text(key.min), number_text(key.max), describe(node)),
-            why.empty() ? padding_hint(key, node) : why, width_of(node));
-  }
-
-  void read_number(const LayerKey& key, const Node& node, double& field) {
-    std::string why;
-    const auto value = as_number(node, why);
-    if (value && *value >= key.min && *value <= key.max) {
-      field = *value;
-      return;
-    }
-    problem(node.place,
-            fmt::format("'{}' must be a number from {} to {}, not {}", key.name, number_text(key.min), number_text(key.max), describe(node)), why,
-            width_of(node));
-  }
-
-  void read_initializer(const Node& node, InitializerConfig& weights) {
-    const bool named = node.is(Node::Kind::scalar);
-    if (!named && (!node.is(Node::Kind::map) || node.entries.size() != 1)) {
-      return problem(node.place, "'weights' must be a name or {normal: 0.01}, not " + describe(node), "", width_of(node),
-                     "names: " + listed(initializers()));
-    }
-    const std::string& name = named ? node.text : node.entries[0].key;
-    const Place& place = named ? node.place : node.entries[0].place;
-    const std::optional<InitializerKind> kind = find_kind<InitializerKind>(name);
-    if (!kind) {
-      return problem(place, fmt::format("there are no initial weights '{}'", name.substr(0, 40)),
-                     did_you_mean(name, initializers()), name.size(), "names: " + listed(initializers()));
-    }
-    const bool sized = kind == InitializerKind::normal || kind == InitializerKind::uniform;
-    if (named == sized) {
-      return problem(place, fmt::format("'{}' {} number", name, sized ? "needs a" : "takes no"),
-                     sized ? fmt::format("write {{{}: 0.01}}", name) : "write the name alone", name.size());
-    }
-    weights.kind = *kind;
-    if (sized) read_number({"weights", "", {}, 0, 1000}, node.entries[0].value, weights.scale);
-  }
-
   void finish(LayerConfig& layer) {
-    if (is_pool(layer.type) && !stride_given_) std::copy(layer.kernel, layer.kernel + 2, layer.stride);
-    stride_given_ = false;
+    if (is_pool(layer.type) && layer.stride[0] == 0) std::copy(layer.kernel, layer.kernel + 2, layer.stride);
     const int number = ++scope_.count[layer.type];
     if (layer.name.empty()) layer.name = fmt::format("{}{}", to_string(layer.type), number);
     const std::string name = scope_.prefix + layer.name;
@@ -393,7 +306,6 @@ class LayerReader {
   std::vector<LayerConfig> layers_;
   std::set<std::string> known_;     // whole names
   Scope scope_;
-  bool stride_given_ = false;
 };
 
 }  // namespace

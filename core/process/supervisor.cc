@@ -191,8 +191,7 @@ void Supervisor::on_exit(PendingRequest& request) {
     const std::string limit = memory_limit_note();
     std::string guess = limit.empty() ? "" : ", perhaps for lack of memory" + limit;
     if (ending->signal == SIGBUS) guess = ", perhaps because a data file was shortened, or the disk of a mapped file is full";
-    // The kernel sends the first at the soft limit of processor time, the second at the hard one.
-    if (ending->signal == SIGXCPU || ending->signal == SIGKILL) guess = processor_limit_note();
+    if (ending->signal == SIGXCPU || ending->signal == SIGKILL) guess = processor_limit_note(ending->signal);
     request.reply = Reply{TrialStatus::crashed, fmt::format("{} {}{}", ending->text(), place, guess), nullptr};
   }
 }

@@ -30,18 +30,6 @@ template <class Map> void check_name(std::string_view name, const Map& known) {
     throw Error(fmt::format("a rank records more than {} figures of different names, such as '{}'", kMostNames, name));
 }
 
-// Adds the elements of a device vector to a sum on the host, in double. Slow; used in audits only.
-void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range range, bool on_host) {
-  std::vector<float> copy(range.size());
-  if (on_host) {
-    std::copy_n(gradients.data() + range.begin, range.size(), copy.begin());
-  } else {
-    device.copy_to_host(copy.data(), gradients.data() + range.begin, range.size() * sizeof(float));
-    device.synchronize();
-  }
-  for (std::size_t i = 0; i < copy.size(); ++i) sum[range.begin + i] += static_cast<double>(copy[i]);
-}
-
 template <class Operation>
 RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::Counts& other, Operation with) {
   RankReplica::Counts result{one.updates, with(one.learned, other.learned)};
@@ -73,13 +61,13 @@ class RankReplica::StrategyOptimizer {
 
   CountedOptimizer& counted() { return dynamic_cast<CountedOptimizer&>(*optimizer_); }
   bool on_host() const { return on_host_; }
-  const std::vector<double>& applied() const { return applied_; }
+  const GradientSums& applied() const { return applied_; }
   std::uint64_t calls() const { return calls_; }
   const RateRange& rates() const { return rates_; }
 
  private:
   void audit(ConstVec gradients, Range range, double rate_scale) {
-    add_to(applied_, device_, gradients, range, on_host_);
+    applied_.add(device_, gradients, range, on_host_);
     const std::lock_guard lock(rates_mutex_);
     rates_.add(rate_scale);
   }
@@ -88,7 +76,7 @@ class RankReplica::StrategyOptimizer {
   std::atomic<std::uint64_t> calls_{0};  // several ranks may share a host vector
   Device& device_;
   bool on_host_;
-  std::vector<double> applied_;
+  GradientSums applied_;
   std::mutex rates_mutex_;          // ranks may update disjoint ranges at the same time
   RateRange rates_;
 };
@@ -100,8 +88,7 @@ RankReplica::RankReplica(const ReplicaParts& parts)
       // Allocated here: an allocation in the first step could wait for a collective that waits for this rank.
       dlogits_(*parts.device, parts.largest_batch * parts.network->outputs()) {
   if (!parts_.audit) return;
-  pushed_.assign(parts_.spec->parameters, 0);
-  applied_.assign(parts_.spec->parameters, 0);
+  pushed_ = applied_ = GradientSums(parts_.spec->parameters);
   seen_.assign(parts_.feed->samples(), 0);
 }
 
@@ -253,7 +240,7 @@ void RankReplica::after_backward(std::size_t begin, std::size_t size, bool was_s
   passed_in_step_ = true;
   calls_at_pass_ = calls();
   if (parts_.audit) {
-    add_to(pushed_, *parts_.device, parts_.network->gradients(), {0, pushed_.size()}, false);
+    pushed_.add(*parts_.device, parts_.network->gradients(), {0, parts_.spec->parameters}, false);
     for (std::size_t i = begin; i < begin + size; ++i) ++seen_[i];
   }
   parts_.context->scheduler().spend(parts_.rank, static_cast<double>(size));
@@ -265,12 +252,12 @@ void RankReplica::update(Range range) {
   const StepClock::PhaseScope in(Phase::optimizer);
   if (!updated_in_step_) optimizer_->advance();
   updated_in_step_ = true;
-  if (parts_.audit) add_to(applied_, *parts_.device, parts_.network->gradients(), range, false);
+  if (parts_.audit) applied_.add(*parts_.device, parts_.network->gradients(), range, false);
   optimizer_->apply(weights(), parts_.network->gradients(), range, *batch_);
 }
 
 std::unique_ptr<Optimizer> RankReplica::add_optimizer(std::unique_ptr<Optimizer> optimizer, bool on_host) {
-  optimizers_.push_back(std::make_shared<StrategyOptimizer>(std::move(optimizer), *parts_.device, on_host, pushed_.size()));
+  optimizers_.push_back(std::make_shared<StrategyOptimizer>(std::move(optimizer), *parts_.device, on_host, parts_.audit ? parts_.spec->parameters : 0));
   return std::make_unique<StrategyOptimizer::Handle>(optimizers_.back());
 }
 
@@ -366,11 +353,10 @@ std::vector<RankReplica::Saved> RankReplica::state() {
   return saved;
 }
 
-std::vector<double> RankReplica::applied() const {
-  std::vector<double> sum = applied_;
-  for (const auto& optimizer : optimizers_)
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += optimizer->applied()[i];
-  return sum;
+GradientSums RankReplica::applied() const {
+  GradientSums all = applied_;
+  for (const auto& optimizer : optimizers_) all += optimizer->applied();
+  return all;
 }
 
 RateRange RankReplica::rates() const {

@@ -16,6 +16,7 @@
 #include "model/spec.h"
 #include "platform/platform.h"
 #include "runtime/schedule_log.h"
+#include "runtime/gradient_sums.h"
 #include "runtime/graph_pass.h"
 #include "runtime/learned_samples.h"
 #include "runtime/rate_range.h"
@@ -115,9 +116,9 @@ class RankReplica : public Replica {
   void reset_learned() { learned_ = {}; }
   // Grows with each pass and each update, also of optimisers that the strategy asked for.
   std::uint64_t work() const;
-  // In an audit: the sums of all gradients that backward passes computed, and of all that optimisers applied, in double.
-  const std::vector<double>& pushed() const { return pushed_; }
-  std::vector<double> applied() const;
+  // In an audit: of all gradients that backward passes computed, and of all that optimisers applied.
+  const GradientSums& pushed() const { return pushed_; }
+  GradientSums applied() const;
   // In an audit: the factors on the learning rate with which optimisers that the strategy asked for were called.
   RateRange rates() const;
   Feed& feed() { return *parts_.feed; }
@@ -161,8 +162,7 @@ class RankReplica : public Replica {
   std::uint64_t unread_samples_ = 0;  // of that pass; 0 if the strategy may have read its gradient
   std::map<std::string, MetricResult> metrics_;
   ScheduleLog::Lines* lines_ = nullptr;
-  std::vector<double> pushed_;
-  std::vector<double> applied_;
+  GradientSums pushed_, applied_;
   std::vector<std::uint32_t> seen_;
   Array<float> dlogits_;
   std::optional<GraphPass> graph_pass_;

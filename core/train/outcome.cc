@@ -59,15 +59,11 @@ void describe(Result& result, const TrialFacts& facts) {
 }
 
 void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts) {
-  outcome.pushed.assign(facts.spec->parameters, 0);
-  outcome.applied.assign(facts.spec->parameters, 0);
+  outcome.pushed = outcome.applied = GradientSums(facts.spec->parameters);
   outcome.times_seen.assign(facts.dataset->train.samples, 0);
   for (const Rank& rank : ranks) {
-    const std::vector<double> applied = rank.replica->applied();
-    for (std::size_t i = 0; i < applied.size(); ++i) {
-      outcome.pushed[i] += rank.replica->pushed()[i];
-      outcome.applied[i] += applied[i];
-    }
+    outcome.pushed += rank.replica->pushed();
+    outcome.applied += rank.replica->applied();
     outcome.rates.add(rank.replica->rates());
     for (std::size_t i = 0; i < outcome.times_seen.size(); ++i) outcome.times_seen[i] += rank.replica->seen()[i];
   }

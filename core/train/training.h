@@ -11,6 +11,7 @@
 #include "model/network.h"
 #include "platform/platform.h"
 #include "base/rank_threads.h"
+#include "runtime/gradient_sums.h"
 #include "runtime/rate_range.h"
 #include "runtime/schedule_log.h"
 #include "results/cause.h"
@@ -49,7 +50,7 @@ struct TrainingOutcome {
   Result result;
   std::vector<std::vector<float>> weights;      // of each rank, settled
   // Results of an audit:
-  std::vector<double> pushed, applied;          // sums of the gradients computed, over ranks, and applied, over optimisers
+  GradientSums pushed, applied;                 // gradients computed, of all ranks, and applied, by all optimisers
   RateRange rates;                              // see RankReplica::rates()
   std::vector<std::uint32_t> times_seen;        // of each position of the last epoch, summed over ranks
   ScheduleLog record;                           // if requested

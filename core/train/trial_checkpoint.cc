@@ -130,6 +130,9 @@ void TrialCheckpoint::read() {
   const nlohmann::json& progress = checkpoint_.progress;
   Result result = progress.at("result").get<Result>();
   const auto epochs = progress.at("epochs").get<std::size_t>(), steps = progress.at("steps").get<std::size_t>();
+  // Nothing is left to train behind the last epoch, so no checkpoint is written there.
+  if (epochs < 1 || epochs >= state_.config.epochs || result.epochs.size() != epochs)
+    throw Error(fmt::format("it says that {} of {} epochs are done and has the results of {}", epochs, state_.config.epochs, result.epochs.size()));
   ScheduleLog kept = progress.at("record").get<ScheduleLog>();
   ScheduleLog& record = state_.outcome.record;
   if (checkpoint_.ranks.size() != state_.span.all || (state_.request.record && kept.ranks.size() != record.ranks.size()))

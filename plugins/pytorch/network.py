@@ -21,6 +21,18 @@ class Dense(nn.Linear):
         return super().forward(x if self.per_position else x.flatten(1))
 
 
+class Gelu(nn.GELU):
+    """Up to PyTorch 2.1 its backward pass on CPUs reads a gradient with gaps as if it had none, and gives what the memory held before
+    (pytorch/pytorch#112006). Behind it a recurrent layer leaves gaps."""
+    IS_NEEDED = tuple(int(number) for number in torch.__version__.split(".")[:2]) < (2, 2)
+
+    def forward(self, x):
+        y = super().forward(x)
+        if y.requires_grad:
+            y.register_hook(torch.Tensor.contiguous)
+        return y
+
+
 class Pool(nn.Module):
     """PyTorch allows padding by half a window at most; more is added beforehand."""
 
@@ -215,7 +227,7 @@ def _make(layer, shapes, sync, alone, sharded, chain):
     if kind == "global_average_pool":
         axes = (2, 3) if len(shapes[0]) == 3 else (1,)
         return Call(lambda x: x.mean(axes))
-    simple = {"tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU, "flatten": nn.Flatten,
+    simple = {"tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": Gelu if Gelu.IS_NEEDED else nn.GELU, "flatten": nn.Flatten,
               "relu": lambda: nn.ReLU(inplace=alone), "dropout": lambda: nn.Dropout(layer["rate"]),
               "add": lambda: Call(add), "concat": lambda: Call(concat)}
     return simple[kind]()

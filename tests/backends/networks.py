@@ -128,6 +128,7 @@ def gru():
     net = Builder([7, 5], 4)
     net.add("gru", units=9, return_sequences=True)
     net.add("layer_norm")
+    net.add("gelu")  # between two layers whose gradients have gaps in PyTorch
     net.add("gru", units=6)
     net.add("dense", units=4)
     return net

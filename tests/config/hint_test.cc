@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "config/idle_settings.h"
 #include "config/lone_seed.h"
 #include "config/partial_config.h"
 #include "plan/strategy_rows.h"
@@ -110,6 +111,24 @@ TEST_F(Hints, OneSeedIsOneRepeat) {
   EXPECT_THAT(remark("when_cpu: {seeds: 4}\n"), HasSubstr("`seeds: 4` is one repeat"));
   for (const char* text : {"", "seeds: 1\n", "seeds: [3]\n", "seeds: [1, 2]\n", "seeds: 3\nmeasure: thorough\n"}) EXPECT_THAT(remark(text), IsEmpty()) << text;
   EXPECT_THAT(remark("seeds: 3\n", {"seeds=[7]"}), IsEmpty());
+}
+
+TEST_F(Hints, SettingsThatChangeNothingAreTold) {
+  const auto remarks = [&](const std::string& text) { return idle_setting_remarks(read(kGood + text)); };
+  EXPECT_THAT(remarks("optimizer: {kind: adam, momentum: 0.9, beta1: 0.8}\n"),
+              testing::ElementsAre("`optimizer.momentum` is for sgd: with adam it changes nothing"));
+  EXPECT_THAT(remarks("optimizer: {rho: 0.9, epsilon: 0.1}\n"),
+              testing::ElementsAre("`optimizer.rho` is for adadelta: with sgd it changes nothing",
+                                   "`optimizer.epsilon` is for adam, adagrad and adadelta: with sgd it changes nothing"));
+  EXPECT_THAT(remarks("schedule: {factor: 0.5, base_batch: 64}\n"),
+              testing::ElementsAre("`schedule.factor` is for a step schedule: with a constant schedule it changes nothing",
+                                   "`schedule.base_batch` is for the other batch rules: with `batch_rule: none` it changes nothing"));
+  // One of the variants may use what the config sets.
+  EXPECT_THAT(remarks("optimizer: {kind: adam, momentum: 0.9}\nvariants: [{name: plain, set: {optimizer.kind: sgd}}]\n"), IsEmpty());
+  EXPECT_THAT(remarks("variants: [{name: slow, set: {schedule.final_rate: 0.01}}]\n"), testing::SizeIs(1));
+  for (const char* used : {"", "optimizer: {momentum: 0.9, nesterov: true}\n", "optimizer: {kind: adagrad, epsilon: 0.1}\n", "schedule: {kind: step, at: [2], factor: 0.5}\n",
+                           "schedule: {kind: cosine, final_rate: 0.001, batch_rule: linear, base_batch: 64}\n"})
+    EXPECT_THAT(remarks(used), IsEmpty()) << used;
 }
 
 TEST_F(Hints, MistakesThatOnlyTheProgramSeesAreReportedWithTheOthers) {

@@ -14,9 +14,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "command/rig.h"
 #include "tests/data/npy_files.h"
-#include "hosts/host_network.h"
+#include "hosts/hosts.h"
 #include "results/weight_sketch.h"
 #include "runtime/checkpoint.h"
 
@@ -24,59 +23,6 @@ namespace mgcompare {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr char kWorker[] = "--host-worker";
-
-class Hosts : public CommandTest {
- protected:
-  void SetUp() override {
-    CommandTest::SetUp();
-    if (IsSkipped()) return;
-    if (!std::filesystem::exists(std::filesystem::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/transport_mpi.so")) GTEST_SKIP() << "built without MPI";
-  }
-
-  Program start(const HostNetwork& network, std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) {
-    environment["MGCOMPARE_PLUGIN_PATH"] = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins";
-    arguments.insert(arguments.begin(), {"-c", network.script(), (std::filesystem::path(MGCOMPARE_BINARY_DIR) / "bin" / "mgcompare").string()});
-    return Program(place_.folder(), "/bin/sh", arguments, environment);
-  }
-  Ended run(const HostNetwork& network, const std::string& config, std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {place_.write("hosts.yaml", config), "--hosts", network.names()});
-    return start(network, more).wait();
-  }
-  // Gradients cross the network.
-  static void wait_for_training(const HostNetwork& network) {
-    constexpr std::uint64_t kSeveralSteps = 1 << 20;
-    const std::uint64_t before = network.bytes_sent(1);
-    for (int round = 0; round < 600 && network.bytes_sent(1) < before + kSeveralSteps; ++round) usleep(100'000);
-    EXPECT_GE(network.bytes_sent(1), before + kSeveralSteps) << "the training did not begin";
-  }
-  // Nothing of a job is left on any host, at the latest after some seconds.
-  static void expect_nothing_left(const HostNetwork& network, std::size_t hosts) {
-    for (std::size_t host = 0; host < hosts; ++host) {
-      std::vector<int> left;
-      for (int round = 0; round < 100 && !(left = network.processes(host, kWorker)).empty(); ++round) usleep(100'000);
-      EXPECT_TRUE(left.empty()) << "on host " << host;
-    }
-    EXPECT_FALSE(anything_survives());
-  }
-};
-
-// A namespace with its network, or the reason why this machine cannot make one.
-#define MGCOMPARE_NETWORK(network, hosts) \
-  const HostNetwork network(hosts);       \
-  if (!network.problem().empty()) GTEST_SKIP() << "no hosts for this test: " << network.problem()
-
-const Row& row_named(const mgcompare::Run& run, const std::string& name) {
-  for (const Row& row : run.rows)
-    if (row_name(row.trial) == name) return row;
-  throw std::runtime_error("no row '" + name + "'");
-}
-
-std::string hosts_config(const std::string& devices, const std::string& strategies, const std::string& rest = "") {
-  return small_config("scaling: {devices: [" + devices + "], batch: 64, ranks_per_device: 1}\nmeasure: {level: quick, time_limit: 60}\n"
-                      "strategies: [" + strategies + "]\n" + rest);
-}
 
 TEST_F(Hosts, ExactStrategiesAgreeWithOneDeviceOnTwoHosts) {
   MGCOMPARE_NETWORK(network, 2);
@@ -196,72 +142,6 @@ TEST_F(Hosts, OtherWaysToStartHostsContinueARun) {
   const Ended ended = place_.run({config, "-o", "run", "--resume", "--set", "hosts.timeout=5", "--set", "hosts.launcher=auto"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(place_.run({config, "-o", "run", "--resume", "--set", "epochs=3"}).code, 5);
-}
-
-class Losses : public Hosts {
- protected:
-  // Runs long trials on all hosts, and calls `harm` in the first.
-  Ended run_and_harm(const HostNetwork& network, const std::string& devices, const std::function<void()>& harm,
-                     const std::string& first = "{local_sgd: {every: 2, as: first}}", const std::string& limit = "8") {
-    const std::string config = place_.write("hosts.yaml", hosts_config(devices, "serial, " + first + ", {local_sgd: {every: 2, as: later}}", "hosts: {timeout: 3}\n"));
-    Program program = start(network, {config, "--hosts", network.names(), "--set", "epochs=100000", "--set", "measure.time_limit=" + limit, "--only", "as=first,as=later"});
-    wait_for_training(network);
-    harm();
-    return program.wait();
-  }
-};
-
-TEST_F(Losses, AKilledWorkerIsARowAndTheNextTrialRunsOnAllHosts) {
-  MGCOMPARE_NETWORK(network, 2);
-  run_and_harm(network, "cpu:2x1", [&] {
-    for (const int id : network.processes(1, kWorker)) kill(id, SIGKILL);
-  });
-  const mgcompare::Run run = place_.only_run();
-  std::vector<std::string> ends;
-  for (const Row& row : run.rows)
-    if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
-  EXPECT_THAT(ends, ::testing::UnorderedElementsAre(HasSubstr("crashed: the worker of host " + network.name(1)), HasSubstr("timeout: over the limit of 8 s")));
-  expect_nothing_left(network, 2);
-}
-
-TEST_F(Losses, AHostWhoseWorkerWasStoppedIsNotLost) {
-  MGCOMPARE_NETWORK(network, 2);
-  run_and_harm(network, "cpu:2x1", [&] {
-    // Not the guardian, which started it.
-    const std::vector<int> workers = network.processes(1, kWorker);
-    ASSERT_FALSE(workers.empty());
-    kill(*std::max_element(workers.begin(), workers.end()), SIGSTOP);
-  }, "{async_sgd: {as: first}}", "10");
-  const mgcompare::Run run = place_.only_run();
-  EXPECT_EQ(row_named(run, "first cpu:2x1 batch 64").result.status, TrialStatus::crashed);
-  EXPECT_THAT(row_named(run, "first cpu:2x1 batch 64").result.cause, HasSubstr("the worker of host " + network.name(1) + " did not answer any more, and a new one does"));
-  EXPECT_EQ(row_named(run, "later cpu:2x1 batch 64").result.status, TrialStatus::timeout) << row_named(run, "later cpu:2x1 batch 64").result.cause;
-  expect_nothing_left(network, 2);
-}
-
-// The first host may be in a section of the rank that is no more.
-TEST_F(Losses, AKilledWorkerAtFreePaceIsARowToo) {
-  MGCOMPARE_NETWORK(network, 2);
-  run_and_harm(network, "cpu:2x1", [&] {
-    for (const int id : network.processes(1, kWorker)) kill(id, SIGKILL);
-  }, "{async_sgd: {as: first}}", "6");
-  const mgcompare::Run run = place_.only_run();
-  EXPECT_EQ(row_named(run, "first cpu:2x1 batch 64").result.status, TrialStatus::crashed) << row_named(run, "first cpu:2x1 batch 64").result.cause;
-  EXPECT_THAT(row_named(run, "first cpu:2x1 batch 64").result.cause, HasSubstr("the worker of host " + network.name(1)));
-  EXPECT_EQ(row_named(run, "later cpu:2x1 batch 64").result.status, TrialStatus::timeout);
-  expect_nothing_left(network, 2);
-}
-
-TEST_F(Losses, ALostLinkIsARowWithTheHostAndLaterRowsDoNotStart) {
-  MGCOMPARE_NETWORK(network, 2);
-  run_and_harm(network, "cpu:2x1", [&] { network.set_link(1, false); });
-  const mgcompare::Run run = place_.only_run();
-  std::vector<std::string> ends;
-  for (const Row& row : run.rows)
-    if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
-  EXPECT_THAT(ends, ::testing::UnorderedElementsAre(HasSubstr("device lost: host " + network.name(1) + " has not answered for 3 s"),
-                                                    HasSubstr("device lost: host " + network.name(1) + " was lost; the trial needs 2 hosts, 1 left")));
-  expect_nothing_left(network, 2);
 }
 
 TEST_F(Hosts, AnInterruptionEndsAllHosts) {

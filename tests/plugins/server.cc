@@ -60,7 +60,9 @@ class Server : public Strategy {
     replica.backward(batch, Scale::own_share);
     copy_to_host(replica.device(), gradient_.span(), replica.gradients());
     group.exclusive(0, [&] {
-      if (lie_ == "drops in real time" && !ordered_ && ranks_ > 1 && ++server_->pushes % 2 == 0) return;
+      ++server_->pushes;
+      if (lie_ == "drops in real time" && !ordered_ && ranks_ > 1 && server_->pushes % 2 == 0) return;
+      if (lie_ == "takes noise back") add_noise();
       server_->optimizer->update(server_->values, gradient_.span(), batch, ranks_ > 1 ? rate_scale(batch) : 1);
       ++server_->updates;
     });
@@ -80,6 +82,12 @@ class Server : public Strategy {
   }
 
  private:
+  // The next gradient takes it back.
+  void add_noise() {
+    const float noise = server_->pushes % 4 == 1 ? 1e-3F : server_->pushes % 4 == 2 ? -1e-3F : 0;
+    for (std::size_t i = 0; i < gradient_.size(); ++i) gradient_.data()[i] += i % 2 == 0 ? noise : -noise;
+  }
+
   // Without a lie, less for stale gradients.
   double rate_scale(const Batch& batch) const {
     if (lie_ == "larger") return batch.step() % 2 == 0 ? 1 : 1.1;

@@ -199,6 +199,19 @@ TEST(Predict, SaysWhyARehearsalFailed) {
   EXPECT_THAT(prediction_problems(all), ElementsAre(HasSubstr("it was not rehearsed on 2 devices: wait_until(): this is a rehearsal")));
 }
 
+TEST(Predict, SaysWhyOneOfSeveralRehearsalsFailed) {
+  mgcompare::Run run = rehearsed_run();
+  Row failed = *rehearsals_of(compare_rows(run), compare_rows(run).cells.back()).at(4).front();
+  failed.trial.devices = 8;
+  failed.result = {};
+  failed.result.status = TrialStatus::failed;
+  failed.result.cause = "wait_until(): this is a rehearsal";
+  run.rows.push_back(failed);
+  const std::vector<Prediction> all = predict(compare_rows(run), {4, 8, 16}, {{DeviceKind::cpu, kLink}});
+  EXPECT_THAT(prediction_problems(all),
+              testing::Contains(HasSubstr("it was not rehearsed on 8 devices: wait_until(): this is a rehearsal; 16 devices were not rehearsed")));
+}
+
 TEST(LinkNeed, IsTheBandwidthAtWhichSeveralDevicesEqualOne) {
   const mgcompare::Run run = rehearsed_run();
   const Comparison comparison = compare_rows(run);

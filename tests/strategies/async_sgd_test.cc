@@ -234,7 +234,7 @@ TEST(AsyncSgd, HogwildWithoutLocksLosesNothing) {
   double gap = 0, size = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
     const double way = static_cast<double>(moved.weights[0][i]) - static_cast<double>(before[i]);
-    gap = std::max(gap, std::abs(way + plain.config.optimizer.learning_rate * moved.pushed[i]));
+    gap = std::max(gap, std::abs(way + plain.config.optimizer.learning_rate * moved.pushed.sum[i]));
     size = std::max(size, std::abs(way));
   }
   EXPECT_GT(size, 0.01);

@@ -62,9 +62,9 @@ inline TrainingOutcome audited(const Trial& trial) {
 // `per_update`: number of gradients whose mean an update applies.
 inline void expect_all_applied(const TrainingOutcome& outcome, const std::string& what, double per_update = 1) {
   double gap = 0, size = 0;
-  for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
-    gap = std::max(gap, std::abs(outcome.pushed[i] - per_update * outcome.applied[i]));
-    size = std::max(size, std::abs(outcome.pushed[i]));
+  for (std::size_t i = 0; i < outcome.pushed.sum.size(); ++i) {
+    gap = std::max(gap, std::abs(outcome.pushed.sum[i] - per_update * outcome.applied.sum[i]));
+    size = std::max(size, std::abs(outcome.pushed.sum[i]));
   }
   EXPECT_GT(size, 0) << what;
   EXPECT_LT(gap, 1e-5 * size) << what;

@@ -274,6 +274,24 @@ TEST(Checkpoints, ADamagedOneIsNotUsed) {
   EXPECT_NE(result.notes.front().find("its checksum is wrong"), std::string::npos) << result.notes.front();
 }
 
+// As if somebody had written it: its checksum is right.
+TEST(Checkpoints, OneThatSaysThatMoreIsDoneIsNotUsed) {
+  for (const std::size_t epochs : {0u, 2u, 100u}) {
+    const TemporaryFile file("epochs");
+    interrupt_after_first_epoch(checkpointed(), file);
+    Checkpoint checkpoint = read_checkpoint(file.path(), 1 << 26);
+    ASSERT_EQ(checkpoint.progress.at("epochs"), 1);
+    checkpoint.progress["epochs"] = epochs;
+    ASSERT_TRUE(write_checkpoint(file.path(), checkpoint, 1 << 26));
+    const Result result = resumed(checkpointed(), file), fresh = run(checkpointed()).result;
+    EXPECT_EQ(result.weights_hash, fresh.weights_hash);
+    EXPECT_EQ(result.epochs.size(), fresh.epochs.size());
+    ASSERT_EQ(result.notes.size(), fresh.notes.size() + 1);
+    EXPECT_NE(result.notes.front().find("was not used, because it says that " + std::to_string(epochs) + " of 2 epochs are done"), std::string::npos)
+        << result.notes.front();
+  }
+}
+
 TEST(Checkpoints, OneOfManyGigabytesIsNotUsed) {
   const TemporaryFile file("gigabytes");
   interrupt_after_first_epoch(checkpointed(), file);

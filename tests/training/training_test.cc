@@ -134,9 +134,9 @@ TEST(Training, AsynchronousGradientsAreAllApplied) {
   for (const std::size_t ranks : {2u, 3u, 8u}) {
     const TrainingOutcome outcome = run(small_trial(ranks, "async_sgd"), {}, [](TrainingRequest& request) { request.audit = true; });
     double gap = 0, size = 0;
-    for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
-      gap = std::max(gap, std::abs(outcome.pushed[i] - outcome.applied[i]));
-      size = std::max(size, std::abs(outcome.pushed[i]));
+    for (std::size_t i = 0; i < outcome.pushed.sum.size(); ++i) {
+      gap = std::max(gap, std::abs(outcome.pushed.sum[i] - outcome.applied.sum[i]));
+      size = std::max(size, std::abs(outcome.pushed.sum[i]));
     }
     EXPECT_GT(size, 0);
     EXPECT_LT(gap, 1e-6 * size);
@@ -168,9 +168,9 @@ TEST(Training, OneBitConservesTheGradient) {
   trial.config.optimizer.weight_decay = 0;
   const TrainingOutcome outcome = run(trial, {}, [](TrainingRequest& request) { request.audit = true; });
   double residual = 0, gap = 0;
-  for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
+  for (std::size_t i = 0; i < outcome.pushed.sum.size(); ++i) {
     // All ranks applied the same transmitted sum.
-    const double left = outcome.pushed[i] - outcome.applied[i] / 3;
+    const double left = outcome.pushed.sum[i] - outcome.applied.sum[i] / 3;
     gap += left * left;
   }
   for (const auto& metrics : outcome.result.metrics) residual += metrics.at("residual norm").last;

@@ -23,6 +23,13 @@ TEST(VerifyRealTime, DroppedGradientsFail) {
   EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("in real time, applied gradients equal computed gradients"));
 }
 
+TEST(VerifyRealTime, NoiseThatTheNextGradientTakesBackFails) {
+  const ServerLie lie("takes noise back");
+  const std::string found = failures(verify_faulty("server", {}));
+  EXPECT_THAT(found, HasSubstr("1 ranks: each update applies a gradient as it was computed: relative gap of the squares"));
+  EXPECT_THAT(found, HasSubstr("in real time, each update applies a gradient as it was computed"));
+}
+
 class VerifyApart : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(VerifyApart, InRealTimeOnlyFails) {

@@ -1,0 +1,62 @@
+#include "config/idle_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace mgcompare {
+namespace {
+
+template <auto... kinds> bool optimizes(const Config& config) { return ((config.optimizer.kind == kinds) || ...); }
+template <ScheduleKind kind> bool schedules(const Config& config) { return config.schedule.kind == kind; }
+
+struct Setting {
+  std::string_view name;
+  bool (*is_set)(const Config& config, const Config& usual);  // not as by default
+  bool (*is_used)(const Config& config);
+  std::string_view use;             // of what the setting is
+  std::string (*other)(const Config& config);  // the setting that does not use it
+};
+
+std::string optimizer(const Config& config) { return std::string(to_string(config.optimizer.kind)); }
+std::string schedule(const Config& config) { return fmt::format("a {} schedule", to_string(config.schedule.kind)); }
+std::string batch_rule(const Config&) { return "`batch_rule: none`"; }
+
+#define MGCOMPARE_IS_SET(field) [](const Config& config, const Config& usual) { return config.field != usual.field; }
+
+const Setting kSettings[] = {
+    {"optimizer.momentum", MGCOMPARE_IS_SET(optimizer.momentum), optimizes<OptimizerKind::sgd>, "sgd", optimizer},
+    {"optimizer.nesterov", MGCOMPARE_IS_SET(optimizer.nesterov), optimizes<OptimizerKind::sgd>, "sgd", optimizer},
+    {"optimizer.beta1", MGCOMPARE_IS_SET(optimizer.beta1), optimizes<OptimizerKind::adam>, "adam", optimizer},
+    {"optimizer.beta2", MGCOMPARE_IS_SET(optimizer.beta2), optimizes<OptimizerKind::adam>, "adam", optimizer},
+    {"optimizer.rho", MGCOMPARE_IS_SET(optimizer.rho), optimizes<OptimizerKind::adadelta>, "adadelta", optimizer},
+    {"optimizer.epsilon", MGCOMPARE_IS_SET(optimizer.epsilon), optimizes<OptimizerKind::adam, OptimizerKind::adagrad, OptimizerKind::adadelta>,
+     "adam, adagrad and adadelta", optimizer},
+    {"schedule.at", MGCOMPARE_IS_SET(schedule.at), schedules<ScheduleKind::step>, "a step schedule", schedule},
+    {"schedule.factor", MGCOMPARE_IS_SET(schedule.factor), schedules<ScheduleKind::step>, "a step schedule", schedule},
+    {"schedule.final_rate", MGCOMPARE_IS_SET(schedule.final_rate), schedules<ScheduleKind::cosine>, "a cosine schedule", schedule},
+    {"schedule.base_batch", MGCOMPARE_IS_SET(schedule.base_batch), [](const Config& config) { return config.schedule.batch_rule != BatchRule::none; },
+     "the other batch rules", batch_rule},
+};
+
+#undef MGCOMPARE_IS_SET
+
+}  // namespace
+
+std::vector<std::string> idle_setting_remarks(const Config& config) {
+  std::vector<const Config*> all = {&config};
+  for (const VariantConfig& variant : config.variants)
+    if (variant.config != nullptr) all.push_back(variant.config.get());
+  const Config usual;
+  std::vector<std::string> remarks;
+  for (const Setting& setting : kSettings) {
+    const auto set = std::find_if(all.begin(), all.end(), [&](const Config* one) { return setting.is_set(*one, usual); });
+    const bool is_used = std::any_of(all.begin(), all.end(), [&](const Config* one) { return setting.is_used(*one); });
+    if (set != all.end() && !is_used)
+      remarks.push_back(fmt::format("`{}` is for {}: with {} it changes nothing", setting.name, setting.use, setting.other(**set)));
+  }
+  return remarks;
+}
+
+}  // namespace mgcompare
