@@ -191,6 +191,18 @@ TEST_F(CudaNetwork, RunningMeansIncludeTheBiasBeforeThem) {
   }
 }
 
+// The last batch of an epoch may have one sample. Without spatial dimensions its variance is 0, and there is no unbiased one.
+TEST_F(CudaNetwork, RunningStatisticsFollowASingleRow) {
+  Rig rig({"rows", {dense(6), layer("batch_norm"), layer("tanh"), dense(3)}}, {4}, 3, 70);
+  for (const std::size_t count : {64, 1}) rig.gradient(0, count, {true, 1, 1});
+  for (const KernelChoice kernels : {KernelChoice::fused, KernelChoice::library}) {
+    GpuRig gpu(rig, {.kernels = kernels});
+    for (const std::size_t count : {64, 1}) gpu.gradient(0, count, {true, 1, 1});
+    EXPECT_LT(relative_error(to_host(gpu.device, gpu.network->buffers()), to_host(rig.device, rig.network->buffers())), 1e-5) << to_string(kernels);
+    EXPECT_LT(relative_error(gpu.logits(3, 60, {false, 1, 1}), rig.logits(3, 60, {false, 1, 1})), kFp32.layer) << to_string(kernels);
+  }
+}
+
 TEST_F(CudaNetwork, SaysWhatItStoresAndWhatTheLibrariesDoNotCompute) {
   const ModelConfig model{"said", {convolution(8, 3), layer("relu"), dropout(0.2), layer("gelu"), layer("flatten"), dense(10)}};
   Rig rig(model, {3, 8, 11}, 10, 70);

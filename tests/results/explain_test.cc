@@ -267,6 +267,7 @@ TEST(Explain, E9TellsWhyARowWithoutATimeToTheTargetIsLessAccurate) {
       base.result.updates = 1000;
       Row& row = maker.add("together", 2, seed, step_result({.compute = 10}, 2));
       row.result.accuracy = accuracy;
+      row.result.seconds_to_target = 0;
       row.result.updates = updates;
       row.result.traits["promise"] = promise;
     }

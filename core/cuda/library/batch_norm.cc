@@ -44,10 +44,11 @@ class BatchNorm : public Layer {
                                                  batch_mean_.data(), batch_variance_.data(), spec_.config.epsilon, mean_.data(),
                                                  inverse_.data()),
           kWhat);
-    // cuDNN's variance is the unbiased one.
+    // cuDNN's variance is the unbiased one, which a single row does not have: it is 0 / 0.
     const double rows = static_cast<double>(work.samples * pixels());
+    if (rows == 1) device_.zero(batch_variance_.data(), channels_ * sizeof(float));
     follow(batch_mean_, 1, running);
-    follow(batch_variance_, rows > 1 ? (rows - 1) / rows : 0, running + channels_);
+    follow(batch_variance_, (rows - 1) / rows, running + channels_);
   }
 
   void backward(const Work& work) override {
