@@ -265,7 +265,7 @@ TEST(Explain, E9TellsWhyARowWithoutATimeToTheTargetIsLessAccurate) {
       Row& base = maker.baseline(seed, step_result({.compute = 20}, 1));
       base.result.accuracy = 0.94;
       base.result.updates = 1000;
-      Row& row = maker.add("together", 2, seed, step_result({.compute = 10}, 2));
+      Row& row = maker.add("together", 2, seed, step_result({.compute = 10, .bytes = 1000}, 2));
       row.result.accuracy = accuracy;
       row.result.seconds_to_target = 0;
       row.result.updates = updates;
