@@ -279,12 +279,12 @@ void explain_accuracy(const Comparison& comparison, std::vector<Reason>& all) {
   const auto evidence = [&](const Cell& cell) {
     const Cell& base = comparison.cells[*cell.baseline];
     const double updates = ratio(cell.updates, base.updates).median;  // 0: not known
-    const std::string made = !(updates > 0)                               ? ""
+    const std::string made = !(updates > 0)                         ? ""
                              : std::abs(updates - 1) < kSameUpdates ? ", in which it made as many updates"
-                                                                    : fmt::format(", in which it made {:.2g} times as many updates", updates);
+                                                                    : fmt::format(", in which it made {:.2f} times as many updates", updates);
     return fmt::format("{}: accuracy {} of one device after as many epochs{}.", title_of(cell), lower_accuracy_text(cell, base), made);
   };
-  add_learning(all, comparison, fired, "E9", "Lost accuracy", evidence);
+  add_learning(all, comparison, fired, "E10", "Lost accuracy", evidence);
 }
 
 void explain_oversubscription(const Comparison& comparison, std::vector<Reason>& all) {

@@ -182,8 +182,8 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
             [](const PredictedStep& a, const PredictedStep& b) { return a.devices < b.devices; });
 }
 
-std::string refused_text(const Row& rehearsal) {
-  return fmt::format("it was not rehearsed on {} devices: {}", rehearsal.trial.devices, rehearsal.result.cause);
+std::string refused_text(const std::vector<std::size_t>& devices, const std::string& cause) {
+  return fmt::format("it was not rehearsed on {} devices: {}", fmt::join(devices, ", "), cause);
 }
 
 // By rehearsals. `row`: the cells of one strategy and batch, by devices.
@@ -194,7 +194,7 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
   prediction.is_rehearsed = true;
   prediction.fitted_rows = rehearsals.size();
   if (const std::optional<LinkModel> link = cost.link()) prediction.link = *link;
-  // What the rows on fewer devices took longer than their rehearsals, above all by waiting for each other, those on more will, too.
+  // What the rows on fewer devices took longer than their rehearsals, those on more will, too.
   std::map<std::size_t, double> longer;
   for (const Cell* const cell : row)
     if (const auto known = rehearsals.find(cell->trial().devices); known != rehearsals.end())
@@ -212,7 +212,7 @@ void fill_rehearsed(Prediction& prediction, const Rehearsals& rehearsals, const 
   for (const std::size_t n : devices) {
     if (n < 2 || rehearsals.contains(n) || (!weak && n > largest.trial().global_batch)) continue;
     if (const auto found = failed.find(n); found == failed.end()) prediction.missing.push_back(n);
-    else if (prediction.refused.empty()) prediction.refused = refused_text(*found->second);
+    else prediction.refused[found->second->result.cause].push_back(n);
   }
   for (const auto& [n, repeats] : rehearsals) {
     const auto cell = std::find_if(row.begin(), row.end(), [&, count = n](const Cell* one) { return one->trial().devices == count; });
@@ -232,11 +232,11 @@ std::string problem_of(const Prediction& prediction) {
   if (!prediction.trusted)
     return fmt::format("the error on its largest measured number of devices is {}, and predictions need at most {}",
                        percent_text(*prediction.hold_out_error), percent_text(kWorstHoldOut));
-  std::string text = prediction.refused;
+  std::vector<std::string> texts;
+  for (const auto& [cause, devices] : prediction.refused) texts.push_back(refused_text(devices, cause));
   if (!prediction.missing.empty())
-    text += fmt::format("{}{} devices were not rehearsed; name them in `scaling.devices`, also if the machine has fewer", text.empty() ? "" : "; ",
-                        fmt::join(prediction.missing, ", "));
-  return text;
+    texts.push_back(fmt::format("{} devices were not rehearsed; name them in `scaling.devices`, also if the machine has fewer", fmt::join(prediction.missing, ", ")));
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 // The band grows with each doubling beyond the measured number of devices.
@@ -281,7 +281,8 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       if (std::any_of(kin.begin(), kin.end(), [](const Cell* cell) { return cell->is_disqualified(); })) continue;
       Prediction prediction{series.name, row.back()};
       const bool is_alone = row.back()->trial().devices < 2;
-      const std::string unrehearsed = rehearsals.empty() && !failed.empty() ? refused_text(*failed.begin()->second) : "";
+      std::string unrehearsed;
+      if (rehearsals.empty() && !failed.empty()) unrehearsed = refused_text({failed.begin()->first}, failed.begin()->second->result.cause);
       try {
         if (is_alone && !unrehearsed.empty()) throw Error(unrehearsed);
         if (row.back()->runs_freely) throw Error("its ranks run in free pace, which this model does not describe");

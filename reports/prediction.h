@@ -34,7 +34,7 @@ struct Prediction {
   std::optional<double> hold_out_error;         // |predicted / measured - 1| of the held-out step time; none: nothing on several devices was measured
   bool trusted = false;                         // no problem, and the error is at most kWorstHoldOut
   std::vector<std::size_t> missing;             // numbers of devices that were asked for and not rehearsed, without those of `refused`
-  std::string refused;                          // why one that was asked for could not be rehearsed; empty if none
+  std::map<std::string, std::vector<std::size_t>> refused;  // numbers of devices that were asked for and could not be rehearsed, by cause
   LinkModel link;
   std::vector<PredictedStep> steps;             // by devices: the measured and the requested numbers; if not trusted
                                                 // only the measured ones, over the measured link

@@ -57,8 +57,11 @@ double step_of(const Result& result, std::size_t devices, const ExchangeCost& co
   // The first steps of a training take longer than others, and an epoch of a rehearsal is short.
   const auto steps = static_cast<double>(result.steps) / static_cast<double>(std::max<std::size_t>(1, result.epochs.size()));
   const double seconds = result.epochs.empty() ? result.seconds_training / steps : result.epochs.back().seconds_training / steps;
-  if (result.exchange_calls.empty() || result.exchange_call_steps == 0) return seconds + blocking(result, devices, cost);
-  return seconds + exposed(result.exchange_calls, devices, cost) / static_cast<double>(result.exchange_call_steps);
+  if (result.exchange_calls.empty() || result.exchange_call_steps == 0) {
+    const double exchange = blocking(result, devices, cost);
+    return seconds + exchange + (exchange > 0 ? result.seconds_late : 0);
+  }
+  return seconds + exposed(result.exchange_calls, devices, cost) / static_cast<double>(result.exchange_call_steps) + result.seconds_late;
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class ExchangeCost {
 };
 
 // Seconds of a step, the median of the repeats. An exchange begins when its data are ready and the one before has ended; what it lasts beyond the moment at which
-// other work needs its result prolongs the step. Throws as ExchangeCost::seconds().
+// other work needs its result prolongs the step. So does waiting for the last rank, if the ranks exchange. Throws as ExchangeCost::seconds().
 double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost);
 
 }  // namespace mgcompare

@@ -114,9 +114,8 @@ EpochReport epoch_report_in(const Json& body) {
   report.seconds = number_in(body, "seconds", 0, kMostSeconds);
   report.samples = count_in(body, "samples", kMostSamples);
   report.steps = count_in(body, "steps", kMostSamples);
-  // JSON has no nan.
-  report.loss = value_in(body, "loss").is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                                 : number_in(body, "loss", std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
+  // JSON has no nan. Cross-entropy is negative by rounding only.
+  report.loss = value_in(body, "loss").is_null() ? std::numeric_limits<double>::quiet_NaN() : number_in(body, "loss", -0.01, std::numeric_limits<double>::max());
   return report;
 }
 

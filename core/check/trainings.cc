@@ -36,7 +36,7 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : name == "momentum" || name == "adagrad" ? 0.01 : 0.05;
   if (config.weight_decay > 0) config.learning_rate = std::min(config.learning_rate, kMostDecay / config.weight_decay);
   config.momentum = name != "momentum" ? 0 : given.kind == kind && given.momentum > 0 ? given.momentum : kMomentum;
-  config.nesterov = given.nesterov && name == "momentum";
+  config.nesterov = given.kind == kind && given.nesterov && name == "momentum";
   return config;
 }
 

@@ -131,11 +131,13 @@ void Verification::check_conservation(const TrainingCase& of, const TrainingOutc
   const Verdict verdict = relative < kConservedGap ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed;
   report(verdict, of, of.in_real_time ? kConservedInRealTime : kConserved,
          fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
-  // Of an update that applies several gradients, the squares are others.
-  if (verdict == Verdict::passed && outcome.pushed.counts == outcome.applied.counts) {
+  const char* const singly = of.in_real_time ? kSinglyInRealTime : kSingly;
+  // Of updates that combine or divide gradients, the squares are others.
+  if (outcome.pushed.elements != outcome.applied.elements) {
+    if (outcome.result.updates > 0) report(Verdict::skipped, of, singly, "it applies more or fewer elements than it computes: updates may combine or divide gradients");
+  } else if (verdict == Verdict::passed) {
     const double gap = relative_gap(outcome.pushed.squares, outcome.applied.squares);
-    report(gap < kConservedGap ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed, of, of.in_real_time ? kSinglyInRealTime : kSingly,
-           fmt::format("relative gap of the squares {:.1e}", gap));
+    report(gap < kConservedGap ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed, of, singly, fmt::format("relative gap of the squares {:.1e}", gap));
   }
   // The sums do not have the factors of Optimizer::update(), which may be smaller for stale gradients.
   if (outcome.rates.empty() || of.in_real_time) return;

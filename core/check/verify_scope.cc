@@ -41,7 +41,9 @@ VerifyScope quick_scope() {
   return scope;
 }
 
-std::string optimizer_name(const OptimizerConfig& optimizer) { return optimizer.momentum > 0 ? "momentum" : std::string(to_string(optimizer.kind)); }
+std::string optimizer_name(const OptimizerConfig& optimizer) { 
+  return optimizer.kind == OptimizerKind::sgd && optimizer.momentum > 0 ? "momentum" : std::string(to_string(optimizer.kind));
+}
 
 void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer) {
   const std::string name = optimizer_name(optimizer);

@@ -181,7 +181,7 @@ Plan with_checksums(Plan plan) {
 void add_remarks(Plan& plan, const Config& config, const ProbeClient& probe, const Command& command) {
   plan.warnings.insert(plan.warnings.end(), probe.data_remarks().begin(), probe.data_remarks().end());
   if (const std::string remark = lone_seed_remark(config, command.overrides); !remark.empty()) plan.warnings.push_back(remark);
-  for (const std::string& remark : idle_setting_remarks(config)) plan.warnings.push_back(remark);
+  for (const std::string& remark : idle_setting_remarks(config, command.overrides)) plan.warnings.push_back(remark);
 }
 
 int print_plan(const Plan& plan) {

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+
+#include "config/overrides.h"
 
 namespace mgcompare {
 namespace {
@@ -13,10 +16,10 @@ template <ScheduleKind kind> bool schedules(const Config& config) { return confi
 
 struct Setting {
   std::string_view name;
-  bool (*is_set)(const Config& config, const Config& usual);  // not as by default
+  bool (*is_set)(const Config& config, const Config& usual);  // otherwise than by default
   bool (*is_used)(const Config& config);
-  std::string_view use;             // of what the setting is
-  std::string (*other)(const Config& config);  // the setting that does not use it
+  std::string_view user;            // what uses it
+  std::string (*other)(const Config& config);  // what the config has in place of the user
 };
 
 std::string optimizer(const Config& config) { return std::string(to_string(config.optimizer.kind)); }
@@ -44,7 +47,12 @@ const Setting kSettings[] = {
 
 }  // namespace
 
-std::vector<std::string> idle_setting_remarks(const Config& config) {
+std::vector<std::string> idle_setting_remarks(const Config& config, const std::vector<std::string>& overrides) {
+  if (config.cut_down_for_cpu) return {};
+  std::set<std::string, std::less<>> chosen;
+  std::vector<Problem> ignored;
+  for (const std::string& text : overrides)
+    for (const Override& one : parse_override(text, ignored)) chosen.insert(one.name);
   std::vector<const Config*> all = {&config};
   for (const VariantConfig& variant : config.variants)
     if (variant.config != nullptr) all.push_back(variant.config.get());
@@ -53,8 +61,9 @@ std::vector<std::string> idle_setting_remarks(const Config& config) {
   for (const Setting& setting : kSettings) {
     const auto set = std::find_if(all.begin(), all.end(), [&](const Config* one) { return setting.is_set(*one, usual); });
     const bool is_used = std::any_of(all.begin(), all.end(), [&](const Config* one) { return setting.is_used(*one); });
-    if (set != all.end() && !is_used)
-      remarks.push_back(fmt::format("`{}` is for {}: with {} it changes nothing", setting.name, setting.use, setting.other(**set)));
+    const bool is_choice = chosen.contains(setting.name.starts_with("optimizer.") ? "optimizer.kind" : setting.name == "schedule.base_batch" ? "schedule.batch_rule" : "schedule.kind");
+    if (set != all.end() && !is_used && !is_choice)
+      remarks.push_back(fmt::format("`{}` is for {}: with {} it changes nothing; remove it", setting.name, setting.user, setting.other(**set)));
   }
   return remarks;
 }

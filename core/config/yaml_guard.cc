@@ -35,6 +35,7 @@ void check_characters(const std::string& path, std::string_view text) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte == 0)
       refuse_file(path, "has a NUL character here; this is not a text file, or a damaged one", line, column);
+    if (byte == '\r') refuse_file(path, "has line ends of old Macintosh files (CR) here; save it with those of Unix (LF)", line, column);
     if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
       refuse_file(path, fmt::format("has a control character (U+{:04X}) here; delete it", byte), line, column);
     }

@@ -200,8 +200,9 @@ NpyArray read_npy(const std::string& path, NpyContent content) {
     refuse(path, "its values are in Fortran order: save numpy.ascontiguousarray(x)");
   const std::size_t there = (file.size() - end) / size_of(array.element);
   std::size_t count = 1;
+  if (std::find(array.shape.begin(), array.shape.end(), std::size_t{0}) != array.shape.end())
+    refuse(path, fmt::format("its shape ({}) has a 0: there is nothing in it", fmt::join(array.shape, ", ")));
   for (const std::size_t extent : array.shape) {
-    if (extent == 0) refuse(path, fmt::format("its shape ({}) has a 0: there is nothing in it", fmt::join(array.shape, ", ")));
     if (extent > there / count)
       refuse(path, fmt::format("truncated: the header promises ({}) values of {} bytes, and {} bytes follow it",
                                fmt::join(array.shape, ", "), size_of(array.element), file.size() - end));

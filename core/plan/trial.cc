@@ -66,7 +66,7 @@ Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training
   facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
   facts.epochs = config.epochs;
   facts.optimizer = to_string(config.optimizer.kind);
-  facts.momentum = config.optimizer.momentum;
+  facts.momentum = config.optimizer.kind == OptimizerKind::sgd ? config.optimizer.momentum : 0;
   facts.device = trial.device_kind;
   facts.ordered = is_repeatable(config);
   return facts;

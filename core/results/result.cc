@@ -70,7 +70,7 @@ void each_field(R& r, const F& f) {
     f("changed_settings", r.changed_settings);
     f("peak_memory_bytes", r.peak_memory), f("fitting_batch", r.fitting_batch), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
     f("record_sha256", r.record_sha256);
-    f("exchange_calls", r.exchange_calls), f("exchange_call_steps", r.exchange_call_steps);
+    f("exchange_calls", r.exchange_calls), f("exchange_call_steps", r.exchange_call_steps), f("seconds_late", r.seconds_late);
     f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
     f("framework", r.framework), f("framework_version", r.framework_version), f("like", r.like), f("versions", r.versions);
     f("notes", r.notes);

@@ -129,6 +129,7 @@ struct Result {
   // Of a rehearsal, on devices with a clock of their own: the exchanges of exchange_call_steps steps, which took no time.
   std::vector<ExchangeCall> exchange_calls;
   std::uint64_t exchange_call_steps = 0;
+  double seconds_late = 0;          // of a rehearsal: by how much the last of so many ranks would be later than the mean one, per step (lateness.h)
   bool compute_is_remainder = false;  // written by schema 1: compute is the step time less the other clocks
   std::vector<std::map<std::string, MetricResult>> metrics;  // by rank
   std::map<std::string, std::string> traits;  // promise, pace, models, role

@@ -70,6 +70,8 @@ void check_log(const std::string& path, const Database& database) {
   database.query("SELECT token FROM session", {}, [&](const Columns& row) { is_known |= sha256(row.text(0)) == session; });
   if (is_known) return;
   database.abandon();
+  if (std::error_code ignored; !std::filesystem::exists(path + "-wal", ignored))
+    refuse(path, "its table of sessions does not have the session that wrote last, so another program has changed it; restore a copy");
   refuse(path, fmt::format("its log, {}-wal, is that of another run; move the log away to read the file without it, or restore both files", kResultsFile));
 }
 

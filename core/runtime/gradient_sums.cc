@@ -1,6 +1,7 @@
 #include "runtime/gradient_sums.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 
 namespace mgcompare {
@@ -22,14 +23,14 @@ void GradientSums::add(Device& device, ConstVec gradients, Range range, bool on_
     const auto value = static_cast<double>(copy[i]);
     sum[range.begin + i] += value;
     squares[range.begin + i] += value * value;
-    ++counts[range.begin + i];
   }
+  std::atomic_ref(elements) += range.size();
 }
 
 GradientSums& GradientSums::operator+=(const GradientSums& other) {
   add_to(sum, other.sum);
   add_to(squares, other.squares);
-  add_to(counts, other.counts);
+  elements += other.elements;
   return *this;
 }
 

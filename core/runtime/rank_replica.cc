@@ -116,10 +116,18 @@ Optimizer& RankReplica::optimizer() {
 // The work of a callback counts for the strategy.
 Ready RankReplica::timed(const Ready& ready) {
   if (!ready) return {};
-  return [&ready](Vec slice) {
+  return [this, &ready](Vec slice) {
+    if (parts_.audit) add_shown(slice);
     const StepClock::PhaseScope in(Phase::strategy);
     ready(slice);
   };
+}
+
+void RankReplica::add_shown(Vec slice) {
+  const ConstVec all = parts_.network->gradients();
+  const auto begin = static_cast<std::size_t>(slice.data() - all.data());
+  pushed_.add(*parts_.device, all, {begin, begin + slice.size()}, false);
+  was_audited_ = true;
 }
 
 // Dropout and the augmentation of samples depend on it.
@@ -240,7 +248,8 @@ void RankReplica::after_backward(std::size_t begin, std::size_t size, bool was_s
   passed_in_step_ = true;
   calls_at_pass_ = calls();
   if (parts_.audit) {
-    pushed_.add(*parts_.device, parts_.network->gradients(), {0, parts_.spec->parameters}, false);
+    // Slices that the strategy was shown have been added before it could change them.
+    if (!std::exchange(was_audited_, false)) pushed_.add(*parts_.device, parts_.network->gradients(), {0, parts_.spec->parameters}, false);
     for (std::size_t i = begin; i < begin + size; ++i) ++seen_[i];
   }
   parts_.context->scheduler().spend(parts_.rank, static_cast<double>(size));

@@ -15,11 +15,11 @@
 #include "model/optimizer.h"
 #include "model/spec.h"
 #include "platform/platform.h"
-#include "runtime/schedule_log.h"
 #include "runtime/gradient_sums.h"
 #include "runtime/graph_pass.h"
 #include "runtime/learned_samples.h"
 #include "runtime/rate_range.h"
+#include "runtime/schedule_log.h"
 #include "results/result.h"
 #include "runtime/rank_group.h"
 
@@ -128,7 +128,10 @@ class RankReplica : public Replica {
 
  private:
   class StrategyOptimizer;
-  static Ready timed(const Ready& ready);
+  // `ready` must outlive the result.
+  Ready timed(const Ready& ready);
+  // Adds it to pushed(), before the strategy can change it.
+  void add_shown(Vec slice);
   void pass(const Batch& batch, const Ready& ready, Scale scale);
   Vec pass_forward(const Batch& batch, ConstVec inputs = {});  // inputs: see Pass
   // Throws Error if the batch is of another epoch than the step.
@@ -163,6 +166,7 @@ class RankReplica : public Replica {
   std::map<std::string, MetricResult> metrics_;
   ScheduleLog::Lines* lines_ = nullptr;
   GradientSums pushed_, applied_;
+  bool was_audited_ = false;        // slices of the present pass are in pushed_
   std::vector<std::uint32_t> seen_;
   Array<float> dlogits_;
   std::optional<GraphPass> graph_pass_;

@@ -210,6 +210,8 @@ class BackendTraining {
     const double begin = process_->received();
     const EpochReport report = epoch_report_in(receive_of_epoch("epoch_end"));
     const double end = process_->received();
+    // On a busy machine the message that the epoch begins may be read late. Then the backend's own time counts, up to that since the request.
+    const double seconds = std::max(end - begin, std::min(report.seconds, end - asked));
     // On CPUs a device is a processor. What is more than that is a device more.
     busy_ += process_->processor_seconds() - processors - static_cast<double>(trial_.devices) * (now() - asked);
     result_.seconds_other_threads = std::max(0.0, busy_);
@@ -221,7 +223,7 @@ class BackendTraining {
     const double written = process_->received();
     processors_at_weights_ = process_->processor_seconds();
     set_position(TrialPhase::evaluation, number);
-    add_epoch(report, files.read_weights(number), evaluator, end - begin, written - asked - (end - begin) + paused, written);
+    add_epoch(report, files.read_weights(number), evaluator, seconds, written - asked - seconds + paused, written);
   }
 
   void add_epoch(const EpochReport& report, const BackendWeights& weights, Evaluator& evaluator, double seconds, double unclocked, double written) {

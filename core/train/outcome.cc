@@ -7,6 +7,7 @@
 
 #include "base/sha256.h"
 #include "base/median.h"
+#include "measure/lateness.h"
 #include "results/target_crossing.h"
 #include "results/weight_sketch.h"
 #include "train/rank_report.h"
@@ -56,6 +57,23 @@ void describe(Result& result, const TrialFacts& facts) {
     result.notes.push_back("ran without CUDA graphs because a trace was written: its speed is not that of a run without a trace");
   if (trial.ranks_per_device > 1)
     result.notes.push_back(std::to_string(trial.ranks_per_device) + " ranks share a device; not part of a scaling curve");
+}
+
+// Seconds of each `period` steps of the last epoch, in which a strategy makes all that it does. Without the first one, before which the device
+// was idle, the last, which may have fewer samples, and those in which a step was measured, which takes longer on all ranks.
+std::vector<double> periods_of(const Rank& rank, std::size_t steps_of_epoch, std::size_t period) {
+  const std::size_t end = rank.step_seconds.size() - std::min<std::size_t>(1, steps_of_epoch), begin = rank.step_seconds.size() - steps_of_epoch;
+  std::vector<double> all;
+  for (std::size_t first = begin + period; first + period <= end; first += period) {
+    double seconds = 0;
+    bool is_measured = false;
+    for (std::size_t step = first; step < first + period; ++step) {
+      seconds += rank.step_seconds[step];
+      is_measured |= rank.sampler != nullptr && rank.sampler->is_due(step);
+    }
+    if (!is_measured) all.push_back(seconds);
+  }
+  return all;
 }
 
 void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts) {
@@ -129,6 +147,8 @@ void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& 
   epoch.seconds_evaluation = seconds_evaluation;
   if (evaluated) epoch.sketch = sketch_of(first.settled_weights);
   if (evaluated && !first.evaluated_buffers.empty()) epoch.statistics_sketch = sketch_of(first.evaluated_buffers);
+  if (trained.predictions == 0 && result.epochs.empty() && facts.dataset->train.samples > 0)
+    result.notes.push_back("the strategy called loss() for no sample: its training loss and training accuracy, shown as 0, are not known");
   const Departures departures = departures_of(ranks, facts);
   epoch.ranks_apart = departures.apart;
   epoch.ranks_moved = departures.moved;
@@ -182,6 +202,9 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Ho
   if (facts.trial->rehearsal) {
     result.exchange_calls = first.breakdown.calls;
     result.exchange_call_steps = first.breakdown.call_steps;
+    const auto period = static_cast<std::size_t>(std::max(1, facts.traits.repeats_every));
+    result.seconds_late = lateness(periods_of(first, result.steps / std::max<std::size_t>(1, result.epochs.size()), period), facts.trial->ranks()) /
+                          static_cast<double>(period);
   }
   describe(result, facts);
   if (audit) add_audit(outcome, ranks, facts);

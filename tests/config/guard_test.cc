@@ -63,6 +63,7 @@ TEST_F(Guard, RefusesWhatIsNotText) {
                         "e\0"s),
               HasSubstr("is not UTF-8"));  // UTF-16
   EXPECT_THAT(complaint("name: a\x1b[31m\n"), HasSubstr("x.yaml:1:8: error: has a control character (U+001B) here"));
+  EXPECT_THAT(complaint("name: a\repochs: 1\r"), HasSubstr("x.yaml:1:8: error: has line ends of old Macintosh files (CR) here; save it with those of Unix"));
   EXPECT_THAT(complaint("name: a\x1b[31m\n"), testing::Not(HasSubstr("\x1b")));
 }
 

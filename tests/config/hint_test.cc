@@ -114,18 +114,23 @@ TEST_F(Hints, OneSeedIsOneRepeat) {
 }
 
 TEST_F(Hints, SettingsThatChangeNothingAreTold) {
-  const auto remarks = [&](const std::string& text) { return idle_setting_remarks(read(kGood + text)); };
+  const auto remarks = [&](const std::string& text, const std::vector<std::string>& overrides = {}) {
+    return idle_setting_remarks(read(kGood + text, {overrides, false, ""}), overrides);
+  };
   EXPECT_THAT(remarks("optimizer: {kind: adam, momentum: 0.9, beta1: 0.8}\n"),
-              testing::ElementsAre("`optimizer.momentum` is for sgd: with adam it changes nothing"));
+              testing::ElementsAre("`optimizer.momentum` is for sgd: with adam it changes nothing; remove it"));
   EXPECT_THAT(remarks("optimizer: {rho: 0.9, epsilon: 0.1}\n"),
-              testing::ElementsAre("`optimizer.rho` is for adadelta: with sgd it changes nothing",
-                                   "`optimizer.epsilon` is for adam, adagrad and adadelta: with sgd it changes nothing"));
+              testing::ElementsAre("`optimizer.rho` is for adadelta: with sgd it changes nothing; remove it",
+                                   "`optimizer.epsilon` is for adam, adagrad and adadelta: with sgd it changes nothing; remove it"));
   EXPECT_THAT(remarks("schedule: {factor: 0.5, base_batch: 64}\n"),
-              testing::ElementsAre("`schedule.factor` is for a step schedule: with a constant schedule it changes nothing",
-                                   "`schedule.base_batch` is for the other batch rules: with `batch_rule: none` it changes nothing"));
+              testing::ElementsAre("`schedule.factor` is for a step schedule: with a constant schedule it changes nothing; remove it",
+                                   "`schedule.base_batch` is for the other batch rules: with `batch_rule: none` it changes nothing; remove it"));
   // One of the variants may use what the config sets.
   EXPECT_THAT(remarks("optimizer: {kind: adam, momentum: 0.9}\nvariants: [{name: plain, set: {optimizer.kind: sgd}}]\n"), IsEmpty());
   EXPECT_THAT(remarks("variants: [{name: slow, set: {schedule.final_rate: 0.01}}]\n"), testing::SizeIs(1));
+  const std::string steps = "schedule: {kind: step, at: [2]}\n";
+  EXPECT_THAT(remarks(steps + "when_cpu: {schedule.kind: constant}\n"), IsEmpty());
+  EXPECT_THAT(remarks(steps, {"schedule.kind=constant"}), IsEmpty());
   for (const char* used : {"", "optimizer: {momentum: 0.9, nesterov: true}\n", "optimizer: {kind: adagrad, epsilon: 0.1}\n", "schedule: {kind: step, at: [2], factor: 0.5}\n",
                            "schedule: {kind: cosine, final_rate: 0.001, batch_rule: linear, base_batch: 64}\n"})
     EXPECT_THAT(remarks(used), IsEmpty()) << used;

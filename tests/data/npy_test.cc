@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                  [] { return with_header("{'descr': '<f4', 'shape': (6,), 'shape': (6,), 'fortran_order': False}"); }, "'shape' twice"},
         BadArray{"Negative", [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }"); }, "no list of counts"},
         BadArray{"Zero", [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }"); }, "has a 0"},
+        BadArray{"ZeroBehindOthers", [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (400, 12, 0), }"); }, "has a 0"},
         BadArray{"Overflow",
                  [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }"); },
                  "truncated: the header promises"},

@@ -258,7 +258,7 @@ TEST(Explain, E6AdvisesByPromiseAndBatch) {
   EXPECT_THAT(action("exact", false), AllOf(HasSubstr("mgcompare verify"), testing::Not(rate)));
 }
 
-TEST(Explain, E9TellsWhyARowWithoutATimeToTheTargetIsLessAccurate) {
+TEST(Explain, E10TellsWhyARowWithoutATimeToTheTargetIsLessAccurate) {
   const auto reason = [](const std::string& promise, double accuracy, std::uint64_t updates) {
     RunMaker maker;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -271,26 +271,26 @@ TEST(Explain, E9TellsWhyARowWithoutATimeToTheTargetIsLessAccurate) {
       row.result.updates = updates;
       row.result.traits["promise"] = promise;
     }
-    return reason_of(maker.run, "E9");
+    return reason_of(maker.run, "E10");
   };
   const Reason lost = reason("approximate", 0.71, 1000);
   EXPECT_THAT(lost.evidence, HasSubstr("accuracy 0.7100 against 0.9400 of one device after as many epochs, in which it made as many updates."));
   EXPECT_THAT(lost.action, AllOf(HasSubstr("tune the approximation"), HasSubstr("`variants`")));
-  EXPECT_THAT(reason("approximate", 0.71, 500).evidence, HasSubstr("made 0.5 times as many updates."));
+  EXPECT_THAT(reason("approximate", 0.71, 500).evidence, HasSubstr("made 0.50 times as many updates."));
   EXPECT_THAT(reason("approximate", 0.71, 0).evidence, HasSubstr("after as many epochs."));
   EXPECT_THAT(reason("exact", 0.71, 1000).action, HasSubstr("mgcompare verify"));
   EXPECT_EQ(reason("approximate", 0.937, 1000).rule, "") << "less than half a point";
 }
 
 // Its time to the target, with E6, says it already.
-TEST(Explain, E9IsNotOfARowThatReachedTheTarget) {
+TEST(Explain, E10IsNotOfARowThatReachedTheTarget) {
   RunMaker maker;
   reach(maker.baseline(1, step_result({.compute = 20}, 1)), 4, 8);
   maker.run.rows.back().result.accuracy = 0.99;
   Row& row = maker.add("together", 2, 1, step_result({.compute = 10}, 2));
   reach(row, 6, 6);
   row.result.accuracy = 0.95;
-  EXPECT_EQ(reason_of(maker.run, "E9").rule, "");
+  EXPECT_EQ(reason_of(maker.run, "E10").rule, "");
 }
 
 TEST(Explain, E7CountsThreadsAndCores) {

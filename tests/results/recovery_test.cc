@@ -156,6 +156,13 @@ TEST_F(Recovery, TheLogOfAnotherRunIsRefused) {
   expect_whole();
 }
 
+TEST_F(Recovery, AFileWithoutTheSessionThatWroteLastIsRefusedWithoutALogToo) {
+  make_run("run");
+  Database(path("run/results.sqlite"), Database::Mode::write).script("DELETE FROM session");
+  ASSERT_FALSE(fs::exists(path("run/results.sqlite-wal")));
+  EXPECT_THAT([&] { read_run(path("run")); }, ThrowsMessage<BadResults>(HasSubstr("does not have the session that wrote last, so another program has changed it")));
+}
+
 TEST_F(Recovery, NeedsATemporaryFolderThatCanBeWritten) {
   make_hot_journal();
   make_read_only();

@@ -52,6 +52,20 @@ TEST(RehearsedStep, WaitsForAnExchangeThatNothingHides) {
   EXPECT_DOUBLE_EQ(step_of({{1000, 1e-3, 1e-3, 0}, {1000, 4e-3, 4e-3, 0}}, kLink), 5e-3 + 6e-3);
 }
 
+// Only ranks that exchange wait for each other.
+TEST(RehearsedStep, WaitsForTheLastRank) {
+  RunMaker maker;
+  const auto step = [&](Result result) {
+    result.seconds_late = 2e-3;
+    const Row row = add_rehearsal(maker, 2, result);
+    return rehearsed_step({&row}, ExchangeCost(maker.run, DeviceKind::cpu, kLink));
+  };
+  EXPECT_DOUBLE_EQ(step(rehearsed(2, {{1000, 4e-3, 4e-3, 0}})), 5e-3 + 3e-3 + 2e-3);
+  Result alone = rehearsed(2, {});
+  alone.placement.front().sent.clear();
+  EXPECT_DOUBLE_EQ(step(alone), 5e-3);
+}
+
 TEST(RehearsedStep, HidesAnExchangeBesideOtherWork) {
   EXPECT_DOUBLE_EQ(step_of({{1000, 1e-3, 4.5e-3, 0}}, kLink), 5e-3);
   EXPECT_DOUBLE_EQ(step_of({{1000, 2e-3, 4.5e-3, 0}}, kLink), 5e-3 + 0.5e-3);
@@ -202,14 +216,16 @@ TEST(Predict, SaysWhyARehearsalFailed) {
 TEST(Predict, SaysWhyOneOfSeveralRehearsalsFailed) {
   mgcompare::Run run = rehearsed_run();
   Row failed = *rehearsals_of(compare_rows(run), compare_rows(run).cells.back()).at(4).front();
-  failed.trial.devices = 8;
   failed.result = {};
   failed.result.status = TrialStatus::failed;
   failed.result.cause = "wait_until(): this is a rehearsal";
-  run.rows.push_back(failed);
-  const std::vector<Prediction> all = predict(compare_rows(run), {4, 8, 16}, {{DeviceKind::cpu, kLink}});
+  for (const std::size_t devices : {8, 32}) {
+    failed.trial.devices = devices;
+    run.rows.push_back(failed);
+  }
+  const std::vector<Prediction> all = predict(compare_rows(run), {4, 8, 16, 32}, {{DeviceKind::cpu, kLink}});
   EXPECT_THAT(prediction_problems(all),
-              testing::Contains(HasSubstr("it was not rehearsed on 8 devices: wait_until(): this is a rehearsal; 16 devices were not rehearsed")));
+              testing::Contains(HasSubstr("it was not rehearsed on 8, 32 devices: wait_until(): this is a rehearsal; 16 devices were not rehearsed")));
 }
 
 TEST(LinkNeed, IsTheBandwidthAtWhichSeveralDevicesEqualOne) {

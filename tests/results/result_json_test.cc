@@ -42,6 +42,7 @@ TEST(ResultJson, KeepsEveryField) {
   result.samples_judged_again = 12;
   result.exchange_calls = {{100, 0.1, 0.2, 0.3}};
   result.exchange_call_steps = 24;
+  result.seconds_late = 3e-5;
   result.samples_evaluated = 2000, result.framework = "F", result.framework_version = "1.2", result.like = "alone", result.versions = {{"cuda", "12"}};
   result.record_sha256 = "e3b0";
   const nlohmann::json json = result;
@@ -61,6 +62,7 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.samples_judged_again, 12u);
   EXPECT_EQ(back.exchange_calls.at(0).join, 0.2);
   EXPECT_EQ(back.exchange_call_steps, 24u);
+  EXPECT_EQ(back.seconds_late, 3e-5);
   EXPECT_EQ(back.framework + back.framework_version + back.like + back.versions.at("cuda"), "F1.2alone12");
   EXPECT_EQ(back.record_sha256, "e3b0");
   EXPECT_EQ(back.exclusive_sections, 12u);

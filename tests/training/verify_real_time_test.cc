@@ -30,6 +30,11 @@ TEST(VerifyRealTime, NoiseThatTheNextGradientTakesBackFails) {
   EXPECT_THAT(found, HasSubstr("in real time, each update applies a gradient as it was computed"));
 }
 
+TEST(VerifyRealTime, GradientsThatAreScaledAsTheyBecomeReadyFail) {
+  const ServerLie lie("scales slices");
+  EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("1 ranks: applied gradients equal computed gradients"));
+}
+
 class VerifyApart : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(VerifyApart, InRealTimeOnlyFails) {
