@@ -77,6 +77,8 @@ class Planner {
     for (const std::string& path : config_.plugin_paths) {
       if (!std::filesystem::exists(path))
         problem(whole_file(), fmt::format("'plugins' names {}, which does not exist", path), "correct it, or remove it");
+      for (const PluginSummary& plugin : plan_.plugins)
+        if (plugin.file == path && !plugin.problem.empty()) warn_once(plugin.problem);
     }
     for (const StrategyConfig& strategy : config_.strategies) {
       const PluginSummary* refused = nullptr;

@@ -145,5 +145,14 @@ TEST_F(Planning, SaysWhereTheDataAre) {
               HasSubstr("data: mnist (/data/mnist), 1 x 28 x 28 uint8, 10 classes, 55,000 training and 5,000 validation samples"));
 }
 
+// A folder may have plugins that nobody means; a file that the config names is meant.
+TEST_F(Planning, WarnsOfARefusedFileThatTheConfigNames) {
+  const std::string file = write("a.so", "hello");
+  TableProber probe(2, 0);
+  probe.plugins_.push_back({"a.so", "", file, file + " is no plugin"});
+  EXPECT_THAT(make_plan(config("strategies: [single]\nplugins: [" + file + "]"), probe).warnings, ElementsAre(file + " is no plugin"));
+  EXPECT_THAT(make_plan(config("strategies: [single]"), probe).warnings, SizeIs(0));
+}
+
 }  // namespace
 }  // namespace mgcompare

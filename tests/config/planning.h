@@ -49,6 +49,7 @@ class TableProber : public CapabilityProbe {
   std::vector<ProbeQuestion> asked_;
   DataSummary data_{mnist_form(), 60'000, 10'000};
   std::vector<PlatformSummary> platforms_;
+  std::vector<PluginSummary> plugins_;
 
  private:
   static StrategySummary answer(const ProbeQuestion& question) {
@@ -70,8 +71,6 @@ class TableProber : public CapabilityProbe {
     }
     return summary;
   }
-
-  std::vector<PluginSummary> plugins_;
 };
 
 class Planning : public Workspace {
