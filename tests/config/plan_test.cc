@@ -224,7 +224,7 @@ TEST_F(Planning, FactsAreAskedForEverySize) {
     facts.insert(
         {question.facts.ranks, question.facts.global_batch, question.facts.steps_per_epoch, question.facts.optimizer});
     EXPECT_EQ(question.facts.epochs, 3u);
-    EXPECT_EQ(question.facts.momentum, 0.9);
+    EXPECT_EQ(question.facts.momentum, question.facts.optimizer == "sgd" ? 0.9 : 0);
     EXPECT_EQ(question.plugin_file, "/plugins/sums.so");
   }
   EXPECT_THAT(facts, SizeIs(8));

@@ -24,10 +24,13 @@ TEST_P(DrawnNetworksOnGpu, AgreeWithTheCpuTwin) {
     for (const std::size_t count : {17, 60, 1}) {
       const std::vector<float> expected = rig.gradient(1, count, {true, 11, 2}), found = gpu.gradient(1, count, {true, 11, 2});
       // Of one row, batch normalisation leaves rounding errors only.
-      if (count > 1) EXPECT_LT(relative_error(found, expected), 2e-3) << count << " samples";
+      if (count > 1) {
+        EXPECT_LT(relative_error(found, expected), 2e-3) << count << " samples";
+      }
     }
-    if (rig.spec.buffers > 0)
+    if (rig.spec.buffers > 0) {
       EXPECT_LT(relative_error(to_host(gpu.device, gpu.network->buffers()), to_host(rig.device, rig.network->buffers())), 1e-4);
+    }
     EXPECT_LT(relative_error(gpu.logits(3, 60, {false, 1, 1}), rig.logits(3, 60, {false, 1, 1})), 1e-3);
   }
 }
