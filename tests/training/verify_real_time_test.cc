@@ -26,13 +26,13 @@ TEST(VerifyRealTime, DroppedGradientsFail) {
 TEST(VerifyRealTime, NoiseThatTheNextGradientTakesBackFails) {
   const ServerLie lie("takes noise back");
   const std::string found = failures(verify_faulty("server", {}));
-  EXPECT_THAT(found, HasSubstr("1 ranks: each update applies a gradient as it was computed: relative gap of the squares"));
+  EXPECT_THAT(found, HasSubstr("3 ranks: each update applies a gradient as it was computed: relative gap of the squares"));
   EXPECT_THAT(found, HasSubstr("in real time, each update applies a gradient as it was computed"));
 }
 
 TEST(VerifyRealTime, GradientsThatAreScaledAsTheyBecomeReadyFail) {
   const ServerLie lie("scales slices");
-  EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("1 ranks: applied gradients equal computed gradients"));
+  EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("3 ranks: applied gradients equal computed gradients"));
 }
 
 class VerifyApart : public ::testing::TestWithParam<const char*> {};
