@@ -137,9 +137,12 @@ class DrawnNetwork {
 
   void draw_dense() {
     for (std::size_t k = below(3); k > 0; --k) {
-      add(dense(one_of({1, 5, 16, 33})));
+      const std::size_t units = one_of({1, 5, 16, 33});
+      add(dense(units));
       if (by_chance(2)) network_.layers.back().bias = false;
-      add_some_of({layer("batch_norm"), layer("layer_norm")});
+      if (by_chance(3)) add(layer("batch_norm"));
+      // Of a single feature it leaves rounding errors only.
+      if (by_chance(3) && units > 1) add(layer("layer_norm"));
       if (!by_chance(4)) add(activation());
       if (by_chance(5)) add(dropout(0.3));
     }
