@@ -177,19 +177,19 @@ void Supervisor::on_exit(PendingRequest& request) {
   worker_.reset();
   sweep_orphans();
   if (request.reply) return;
+  // Libraries exit or abort where they get no memory or thread, or use memory that they did not get.
+  const std::string limit = memory_limit_note(), lack = limit.empty() ? "" : ", perhaps for lack of memory" + limit;
   if (is_cut_off) {
     request.reply = Reply{
         TrialStatus::crashed,
         fmt::format("the worker's connection to the program was closed: code in the worker closed descriptors that it had not opened ({})", place), nullptr};
   } else if (ending->signal == 0) {
-    request.reply = Reply{TrialStatus::crashed, fmt::format("the worker ended by itself ({}) {}", ending->text(), place), nullptr};
+    request.reply = Reply{TrialStatus::crashed, fmt::format("the worker ended by itself ({}) {}{}", ending->text(), place, lack), nullptr};
   } else if (ending->signal == SIGKILL && memory_ran_out()) {
     request.reply = Reply{TrialStatus::out_of_memory,
                           fmt::format("probably the kernel ended the worker for lack of memory ({} {})", ending->text(), place), nullptr};
   } else {
-    // Libraries abort, or use memory that they did not get.
-    const std::string limit = memory_limit_note();
-    std::string guess = limit.empty() ? "" : ", perhaps for lack of memory" + limit;
+    std::string guess = lack;
     if (ending->signal == SIGBUS) guess = ", perhaps because a data file was shortened, or the disk of a mapped file is full";
     if (ending->signal == SIGXCPU || ending->signal == SIGKILL) guess = processor_limit_note(ending->signal);
     request.reply = Reply{TrialStatus::crashed, fmt::format("{} {}{}", ending->text(), place, guess), nullptr};

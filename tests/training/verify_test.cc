@@ -111,7 +111,7 @@ TEST(Verify, TrainsInRealTimeWhatHasNoOrderInVirtualTime) {
   EXPECT_TRUE(verified.passed) << failures(verified);
   EXPECT_EQ(std::count_if(verified.findings.begin(), verified.findings.end(),
                           [](const VerifyFinding& finding) { return finding.check.starts_with("in real time"); }),
-            4) << "two for each number of ranks";
+            6) << "three for each number of ranks";
   config.deterministic = true;
   EXPECT_FALSE(verify_in(scope, config).passed) << "a run refuses the row, too";
 }
