@@ -41,7 +41,7 @@ VerifyScope quick_scope() {
   return scope;
 }
 
-std::string optimizer_name(const OptimizerConfig& optimizer) { 
+std::string optimizer_name(const OptimizerConfig& optimizer) {
   return optimizer.kind == OptimizerKind::sgd && optimizer.momentum > 0 ? "momentum" : std::string(to_string(optimizer.kind));
 }
 

@@ -15,7 +15,7 @@ template <auto... kinds> bool optimizes(const Config& config) { return ((config.
 template <ScheduleKind kind> bool schedules(const Config& config) { return config.schedule.kind == kind; }
 
 struct Setting {
-  std::string_view name;
+  std::string_view name, choice;    // the choice decides whether it is used
   bool (*is_set)(const Config& config, const Config& usual);  // otherwise than by default
   bool (*is_used)(const Config& config);
   std::string_view user;            // what uses it
@@ -29,17 +29,17 @@ std::string batch_rule(const Config&) { return "`batch_rule: none`"; }
 #define MGCOMPARE_IS_SET(field) [](const Config& config, const Config& usual) { return config.field != usual.field; }
 
 const Setting kSettings[] = {
-    {"optimizer.momentum", MGCOMPARE_IS_SET(optimizer.momentum), optimizes<OptimizerKind::sgd>, "sgd", optimizer},
-    {"optimizer.nesterov", MGCOMPARE_IS_SET(optimizer.nesterov), optimizes<OptimizerKind::sgd>, "sgd", optimizer},
-    {"optimizer.beta1", MGCOMPARE_IS_SET(optimizer.beta1), optimizes<OptimizerKind::adam>, "adam", optimizer},
-    {"optimizer.beta2", MGCOMPARE_IS_SET(optimizer.beta2), optimizes<OptimizerKind::adam>, "adam", optimizer},
-    {"optimizer.rho", MGCOMPARE_IS_SET(optimizer.rho), optimizes<OptimizerKind::adadelta>, "adadelta", optimizer},
-    {"optimizer.epsilon", MGCOMPARE_IS_SET(optimizer.epsilon), optimizes<OptimizerKind::adam, OptimizerKind::adagrad, OptimizerKind::adadelta>,
+    {"optimizer.momentum", "optimizer.kind", MGCOMPARE_IS_SET(optimizer.momentum), optimizes<OptimizerKind::sgd>, "sgd", optimizer},
+    {"optimizer.nesterov", "optimizer.kind", MGCOMPARE_IS_SET(optimizer.nesterov), optimizes<OptimizerKind::sgd>, "sgd", optimizer},
+    {"optimizer.beta1", "optimizer.kind", MGCOMPARE_IS_SET(optimizer.beta1), optimizes<OptimizerKind::adam>, "adam", optimizer},
+    {"optimizer.beta2", "optimizer.kind", MGCOMPARE_IS_SET(optimizer.beta2), optimizes<OptimizerKind::adam>, "adam", optimizer},
+    {"optimizer.rho", "optimizer.kind", MGCOMPARE_IS_SET(optimizer.rho), optimizes<OptimizerKind::adadelta>, "adadelta", optimizer},
+    {"optimizer.epsilon", "optimizer.kind", MGCOMPARE_IS_SET(optimizer.epsilon), optimizes<OptimizerKind::adam, OptimizerKind::adagrad, OptimizerKind::adadelta>,
      "adam, adagrad and adadelta", optimizer},
-    {"schedule.at", MGCOMPARE_IS_SET(schedule.at), schedules<ScheduleKind::step>, "a step schedule", schedule},
-    {"schedule.factor", MGCOMPARE_IS_SET(schedule.factor), schedules<ScheduleKind::step>, "a step schedule", schedule},
-    {"schedule.final_rate", MGCOMPARE_IS_SET(schedule.final_rate), schedules<ScheduleKind::cosine>, "a cosine schedule", schedule},
-    {"schedule.base_batch", MGCOMPARE_IS_SET(schedule.base_batch), [](const Config& config) { return config.schedule.batch_rule != BatchRule::none; },
+    {"schedule.at", "schedule.kind", MGCOMPARE_IS_SET(schedule.at), schedules<ScheduleKind::step>, "a step schedule", schedule},
+    {"schedule.factor", "schedule.kind", MGCOMPARE_IS_SET(schedule.factor), schedules<ScheduleKind::step>, "a step schedule", schedule},
+    {"schedule.final_rate", "schedule.kind", MGCOMPARE_IS_SET(schedule.final_rate), schedules<ScheduleKind::cosine>, "a cosine schedule", schedule},
+    {"schedule.base_batch", "schedule.batch_rule", MGCOMPARE_IS_SET(schedule.base_batch), [](const Config& config) { return config.schedule.batch_rule != BatchRule::none; },
      "the other batch rules", batch_rule},
 };
 
@@ -61,8 +61,7 @@ std::vector<std::string> idle_setting_remarks(const Config& config, const std::v
   for (const Setting& setting : kSettings) {
     const auto set = std::find_if(all.begin(), all.end(), [&](const Config* one) { return setting.is_set(*one, usual); });
     const bool is_used = std::any_of(all.begin(), all.end(), [&](const Config* one) { return setting.is_used(*one); });
-    const bool is_choice = chosen.contains(setting.name.starts_with("optimizer.") ? "optimizer.kind" : setting.name == "schedule.base_batch" ? "schedule.batch_rule" : "schedule.kind");
-    if (set != all.end() && !is_used && !is_choice)
+    if (set != all.end() && !is_used && !chosen.contains(setting.choice))
       remarks.push_back(fmt::format("`{}` is for {}: with {} it changes nothing; remove it", setting.name, setting.user, setting.other(**set)));
   }
   return remarks;
