@@ -37,7 +37,7 @@ RunInfo info_with(const std::string& hash = "h1") {
   return info;
 }
 
-std::vector<Trial> plan() {
+std::vector<Trial> shuffled_plan() {
   return {make_trial(2, "together", 2, 1), make_trial(1, "alone", 1, 1), make_trial(3, "apart", 2, 1)};
 }
 
@@ -48,13 +48,13 @@ TEST(Results, StayTaintedWhenTheMachineIsRepaired) {
   broken.links = {{.kind = "cuda", .pairs = {{0, 1, true, false, 1e9, 1e-6}}}};
   sound.links = {{.kind = "cuda", .pairs = {{0, 1, true, true, 1e9, 1e-6}}}};
   ResultsStore results(folder.path("run"));
-  results.begin(broken, plan());
+  results.begin(broken, shuffled_plan());
   EXPECT_EQ(results.read().info.taints, broken.taints);
   EXPECT_FALSE(results.read().info.links.at(0).pairs.at(0).intact);
-  results.resume(sound, plan());
+  results.resume(sound, shuffled_plan());
   EXPECT_EQ(results.read().info.taints, broken.taints);
   EXPECT_TRUE(results.read().info.links.at(0).pairs.at(0).intact);
-  results.resume(broken, plan());
+  results.resume(broken, shuffled_plan());
   EXPECT_EQ(results.read().info.taints.size(), 1u) << "said once";
 }
 
@@ -64,11 +64,11 @@ TEST(Results, KeepWhatWasAdded) {
   {
     ResultsStore results(folder.path("run"));
     EXPECT_TRUE(results.empty());
-    results.begin(info_with(), plan());
+    results.begin(info_with(), shuffled_plan());
     results.record_data("mnist", "/data", "abc");
-    results.start(plan()[0], 77);
-    results.add(plan()[0], good);
-    results.start(plan()[1], 78);
+    results.start(shuffled_plan()[0], 77);
+    results.add(shuffled_plan()[0], good);
+    results.start(shuffled_plan()[1], 78);
   }
   const mgcompare::Run run = read_run(folder.path("run"));
   EXPECT_EQ(run.info.schema, "mgcompare.result/2");
@@ -83,7 +83,7 @@ TEST(Results, KeepWhatWasAdded) {
   EXPECT_EQ(run.rows[0].state, RowState::finished);
   EXPECT_EQ(run.rows[0].sequence, 1);
   EXPECT_EQ(nlohmann::json(run.rows[0].result), nlohmann::json(good));
-  EXPECT_EQ(nlohmann::json(Trial{run.rows[2].trial, *run.rows[2].config}), nlohmann::json(plan()[2]));
+  EXPECT_EQ(nlohmann::json(Trial{run.rows[2].trial, *run.rows[2].config}), nlohmann::json(shuffled_plan()[2]));
   EXPECT_EQ(run.rows[0].config, run.rows[2].config) << "equal configs are one object";
   EXPECT_EQ(run.rows[1].state, RowState::running);
   EXPECT_EQ(run.rows[1].attempt, 1);
@@ -95,16 +95,16 @@ TEST(Results, KeepWhatWasAdded) {
 TEST(Results, CanBeQueriedBySql) {
   const Folder folder;
   ResultsStore results(folder.path());
-  results.begin(info_with(), plan());
+  results.begin(info_with(), shuffled_plan());
   Result result = make_result(1000, 8, 0.985);
   result.metrics = {{{"staleness", {.mean = 1.5}}}};
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
-  results.add(plan()[1], result);
-  results.add(plan()[1], result);  // again: the details are stored once
+  results.add(shuffled_plan()[1], result);
+  results.add(shuffled_plan()[1], result);  // again: the details are stored once
   const Database database(folder.path(kResultsFile), Database::Mode::read);
   EXPECT_EQ(
       database.text("SELECT row || ' ' || accuracy || ' ' || samples_per_second FROM trial WHERE status = 'done'"),
-      row_name(plan()[1]) + " 0.985 1000.0");
+      row_name(shuffled_plan()[1]) + " 0.985 1000.0");
   EXPECT_EQ(database.integer("SELECT count(*) FROM epoch WHERE trial = 1"), 2);
   EXPECT_EQ(database.text("SELECT group_concat(samples_per_second) FROM window WHERE trial = 1"), "7680.0,15872.0");
   EXPECT_EQ(database.text("SELECT seconds_waiting FROM rank WHERE trial = 1"), "1.4");
@@ -131,8 +131,8 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
     const Folder folder;
     {
       ResultsStore results(folder.path());
-      results.begin(info_with(), plan());
-      results.add(plan()[0], make_result(1000, 8, 0.985));
+      results.begin(info_with(), shuffled_plan());
+      results.add(shuffled_plan()[0], make_result(1000, 8, 0.985));
     }
     Database(folder.path(kResultsFile), Database::Mode::write).script(kWithoutConfigs + older);
     EXPECT_EQ(read_run(folder.path()).rows[0].state, RowState::finished);
@@ -141,8 +141,8 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
     result.ranks[0].strategy = 0.25;
     {
       ResultsStore results(folder.path());
-      results.resume(info_with(), plan());
-      results.add(plan()[1], result);
+      results.resume(info_with(), shuffled_plan());
+      results.add(shuffled_plan()[1], result);
     }
     const Database database(folder.path(kResultsFile), Database::Mode::read);
     EXPECT_EQ(database.integer("PRAGMA user_version"), 5);
@@ -155,27 +155,27 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
 TEST(Results, AreReadWhileTheyAreWritten) {
   const Folder folder;
   ResultsStore results(folder.path());
-  results.begin(info_with(), plan());
-  results.add(plan()[0], make_result(1000, 8, 0.985));
+  results.begin(info_with(), shuffled_plan());
+  results.add(shuffled_plan()[0], make_result(1000, 8, 0.985));
   EXPECT_EQ(read_run(folder.path()).rows[0].state, RowState::finished);
 }
 
 TEST(Results, RefuseATrialThatIsNotPlanned) {
   const Folder folder;
   ResultsStore results(folder.path());
-  results.begin(info_with(), plan());
+  results.begin(info_with(), shuffled_plan());
   EXPECT_THROW(results.add(make_trial(99, "alone", 1, 1), make_result(1, 1, 1)), Error);
 }
 
 TEST(Results, SurviveStringsOfAnyKind) {
   const Folder folder;
   ResultsStore results(folder.path());
-  results.begin(info_with(), plan());
+  results.begin(info_with(), shuffled_plan());
   Result result;
   result.status = TrialStatus::crashed;
   result.cause = "bytes \xff\xfe and '; DROP TABLE trial; --";
   result.log = {std::string("nul\0inside", 10), "\x1b[31mred"};
-  results.add(plan()[0], result);
+  results.add(shuffled_plan()[0], result);
   EXPECT_THAT(results.read().rows[0].result.cause, HasSubstr("'; DROP TABLE trial; --"));
   EXPECT_EQ(results.read().rows[0].result.log.at(0), std::string("nul\0inside", 10));
 }
@@ -187,16 +187,16 @@ TEST(Results, SurviveAKill) {
     const pid_t child = fork();
     if (child == 0) {
       ResultsStore results(directory);
-      results.begin(info_with(), plan());
-      results.add(plan()[0], make_result(1000, 8, 0.985));
-      results.start(plan()[1], getpid());
+      results.begin(info_with(), shuffled_plan());
+      results.add(shuffled_plan()[0], make_result(1000, 8, 0.985));
+      results.start(shuffled_plan()[1], getpid());
       kill(getpid(), SIGKILL);
     }
     int status = 0;
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status));
     ResultsStore results(directory);
-    results.resume(info_with(), plan());
+    results.resume(info_with(), shuffled_plan());
     EXPECT_EQ(results.read().rows[0].state, RowState::finished);
     EXPECT_EQ(results.read().rows[1].state, RowState::pending);
     EXPECT_EQ(results.read().rows[1].attempt, 1);
@@ -207,30 +207,30 @@ TEST(Results, SurviveAKill) {
 TEST(Results, SayWhatIsLeftToRun) {
   const Folder folder;
   ResultsStore results(folder.path());
-  results.begin(info_with(), plan());
+  results.begin(info_with(), shuffled_plan());
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3}));
   Result result;
   result.status = TrialStatus::crashed;
-  results.add(plan()[0], result);
+  results.add(shuffled_plan()[0], result);
   result.status = TrialStatus::interrupted;
-  results.add(plan()[1], result);
+  results.add(shuffled_plan()[1], result);
   EXPECT_EQ(results.unfinished(), (std::vector<int>{1, 3}));
   EXPECT_EQ(results.unfinished(true), (std::vector<int>{2, 1, 3}));
 }
 
 TEST(Results, ResumeTheSameExperimentOnly) {
   const Folder folder;
-  ResultsStore(folder.path()).begin(info_with(), plan());
+  ResultsStore(folder.path()).begin(info_with(), shuffled_plan());
   ResultsStore results(folder.path());
-  EXPECT_THAT([&] { results.begin(info_with(), plan()); }, ThrowsMessage<InUse>(HasSubstr("--resume")));
+  EXPECT_THAT([&] { results.begin(info_with(), shuffled_plan()); }, ThrowsMessage<InUse>(HasSubstr("--resume")));
   RunInfo other = info_with("h2");
   other.config_json = R"({"epochs": 3, "optimizer": {"learning_rate": 0.1}, "extra": 1, "@path": "b.yaml"})";
-  EXPECT_THAT([&] { results.resume(other, plan()); },
+  EXPECT_THAT([&] { results.resume(other, shuffled_plan()); },
               ThrowsMessage<InUse>(HasSubstr("epochs, extra, optimizer.learning_rate)")));
-  std::vector<Trial> changed = plan();
+  std::vector<Trial> changed = shuffled_plan();
   changed[0].devices = 4;
   EXPECT_THAT([&] { results.resume(info_with(), changed); }, ThrowsMessage<InUse>(HasSubstr("trial 2")));
-  std::vector<Trial> more = plan();
+  std::vector<Trial> more = shuffled_plan();
   more.push_back(make_trial(4, "alone", 1, 2));
   results.resume(info_with(), more);
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
@@ -241,34 +241,34 @@ TEST(Results, NeverMixBuildsOrLibraries) {
   RunInfo first = info_with();
   first.builds = {{"mgcompare", "aaaa"}, {"platform_cpu.so", "bbbb"}};
   first.environment = {{"oneDNN", "2.5.0"}, {"NCCL", "2.27.3"}};
-  ResultsStore(folder.path()).begin(first, plan());
+  ResultsStore(folder.path()).begin(first, shuffled_plan());
   ResultsStore results(folder.path());
   RunInfo other = first;
   other.builds["platform_cpu.so"] = "cccc";
-  EXPECT_THAT([&] { results.resume(other, plan()); },
+  EXPECT_THAT([&] { results.resume(other, shuffled_plan()); },
               ThrowsMessage<InUse>(HasSubstr("the run was begun with another build of platform_cpu.so: timings of two builds are not mixed")));
   other = first;
   other.environment[1].second = "2.28.0";
-  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("the run was begun with NCCL 2.27.3, and this is 2.28.0")));
-  results.resume(first, plan());
+  EXPECT_THAT([&] { results.resume(other, shuffled_plan()); }, ThrowsMessage<InUse>(HasSubstr("the run was begun with NCCL 2.27.3, and this is 2.28.0")));
+  results.resume(first, shuffled_plan());
   EXPECT_EQ(results.builds(), first.builds);
 }
 
 TEST(Results, OfARunHaveItsIdentity) {
   const Folder folder;
-  for (const char* name : {"one", "two"}) ResultsStore(folder.path(name)).begin(info_with(), plan());
+  for (const char* name : {"one", "two"}) ResultsStore(folder.path(name)).begin(info_with(), shuffled_plan());
   ResultsStore results(folder.path("one"));
   const std::string identity = results.identity();
   EXPECT_GE(identity.size(), 16u);
   EXPECT_NE(ResultsStore(folder.path("two")).identity(), identity);
-  results.resume(info_with(), plan());
+  results.resume(info_with(), shuffled_plan());
   EXPECT_EQ(results.identity(), identity);
 }
 
 // As `cp -al` and `rsync --link-dest` copy a run: what is written to one folder would appear in both.
 TEST(Results, WithASecondNameAreNotWritten) {
   const Folder folder;
-  ResultsStore(folder.path("one")).begin(info_with(), plan());
+  ResultsStore(folder.path("one")).begin(info_with(), shuffled_plan());
   std::filesystem::create_directory(folder.path("two"));
   const std::filesystem::path file = folder.path("one") + "/results.sqlite", link = folder.path("two") + "/results.sqlite";
   std::filesystem::create_hard_link(file, link);
@@ -290,11 +290,11 @@ TEST(Results, AreNotWrittenWhereThePathLeadsElsewhere) {
   for (const char* name : {"one", "two"}) std::filesystem::create_directory(folder.path(name));
   std::filesystem::create_directory_symlink("one", path);
   ResultsStore results(path);
-  results.begin(info_with(), plan());
+  results.begin(info_with(), shuffled_plan());
   std::filesystem::remove(path);
   EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("latest: no longer leads to ")));
   std::filesystem::create_directory_symlink("two", path);
-  EXPECT_THAT([&] { results.start(plan()[0]); },
+  EXPECT_THAT([&] { results.start(shuffled_plan()[0]); },
               ThrowsMessage<NotWritable>(AllOf(HasSubstr("so the run ends; what was recorded is there"), HasSubstr("--resume -o "), HasSubstr("/one"))));
   EXPECT_FALSE(has_run(folder.path("two")));
 }
@@ -302,7 +302,7 @@ TEST(Results, AreNotWrittenWhereThePathLeadsElsewhere) {
 TEST(Results, NeverMixData) {
   const Folder folder;
   ResultsStore results(folder.path());
-  results.begin(info_with(), plan());
+  results.begin(info_with(), shuffled_plan());
   results.record_data("mnist", "/data", "abc");
   results.record_data("mnist", "elsewhere", "abc");
   EXPECT_THAT([&] { results.record_data("digits", "drawn", "def"); },
@@ -339,13 +339,13 @@ TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
     const rlimit limit = {200'000, 200'000};
     setrlimit(RLIMIT_FSIZE, &limit);
     ResultsStore results(folder.path());
-    results.begin(info_with(), plan());
+    results.begin(info_with(), shuffled_plan());
     int added = 0;
     try {
       for (; added < 100; ++added) {
         Result result = make_result(1000, 8, 0.985);
         result.log.assign(20 << (added == 0 ? 0 : 8), "a line of a log that fills the pages of the file");
-        results.add(plan()[added == 0 ? 0 : 1], result);
+        results.add(shuffled_plan()[added == 0 ? 0 : 1], result);
       }
     } catch (const NotWritable& error) {
       _exit(added == 1 && std::string(error.what()).find("cannot be written") != std::string::npos ? 42 : 43);
@@ -357,9 +357,9 @@ TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 42);
   ResultsStore results(folder.path());
-  results.resume(info_with(), plan());
+  results.resume(info_with(), shuffled_plan());
   EXPECT_EQ(results.unfinished(), (std::vector<int>{1, 3}));
-  results.add(plan()[1], make_result(1000, 8, 0.985));
+  results.add(shuffled_plan()[1], make_result(1000, 8, 0.985));
   EXPECT_EQ(results.unfinished(), (std::vector<int>{3}));
 }
 
@@ -369,18 +369,18 @@ TEST(NewestRun, IsFoundUnderAnotherName) {
   RunInfo first = info_with("h1"), renamed = info_with("h2");
   first.config_json = R"({"name": "a", "model": "a", "epochs": 2, "plugins": ["/a/b.so"]})";
   renamed.config_json = R"({"name": "b", "model": "b", "epochs": 2})";
-  ResultsStore(folder.path("run")).begin(first, plan());
+  ResultsStore(folder.path("run")).begin(first, shuffled_plan());
   EXPECT_EQ(newest_run(folder.path(), renamed.config_json).directory, folder.path("run"));
-  EXPECT_NO_THROW(ResultsStore(folder.path("run")).resume(renamed, plan()));
+  EXPECT_NO_THROW(ResultsStore(folder.path("run")).resume(renamed, shuffled_plan()));
 }
 
 TEST(NewestRun, IsTheLatestOfAnEqualConfig) {
   const Folder folder;
-  ResultsStore(folder.path("b-first")).begin(info_with("h1"), plan());
-  ResultsStore(folder.path("a-second")).begin(info_with("h1"), plan());
+  ResultsStore(folder.path("b-first")).begin(info_with("h1"), shuffled_plan());
+  ResultsStore(folder.path("a-second")).begin(info_with("h1"), shuffled_plan());
   RunInfo other = info_with("h2");
   other.config_json = R"({"epochs": 3})";
-  ResultsStore(folder.path("other")).begin(other, plan());
+  ResultsStore(folder.path("other")).begin(other, shuffled_plan());
   std::filesystem::create_directory(folder.path("broken"));
   std::ofstream(folder.path("broken/results.sqlite")) << "x";
   Database(folder.path("a-second/results.sqlite"), Database::Mode::write)
