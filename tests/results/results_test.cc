@@ -37,10 +37,6 @@ RunInfo info_with(const std::string& hash = "h1") {
   return info;
 }
 
-std::vector<Trial> shuffled_plan() {
-  return {make_trial(2, "together", 2, 1), make_trial(1, "alone", 1, 1), make_trial(3, "apart", 2, 1)};
-}
-
 TEST(Results, StayTaintedWhenTheMachineIsRepaired) {
   const Folder folder;
   RunInfo broken = info_with(), sound = info_with();

@@ -68,6 +68,11 @@ inline Trial make_trial(int number, const std::string& strategy, std::size_t dev
   return trial;
 }
 
+// Trials whose numbers are not their order.
+inline std::vector<Trial> shuffled_plan() {
+  return {make_trial(2, "together", 2, 1), make_trial(1, "alone", 1, 1), make_trial(3, "apart", 2, 1)};
+}
+
 // The sketch of weights of norm 10, of which the first is moved.
 inline std::string weights(double moved) {
   std::vector<float> all(100, 1);
