@@ -15,6 +15,7 @@
 #include "base/number_text.h"
 #include "base/text.h"
 #include "cli/builds.h"
+#include "cli/data_messages.h"
 #include "cli/directory.h"
 #include "cli/environment.h"
 #include "config/idle_settings.h"
@@ -125,36 +126,6 @@ std::string replaced_code(const Trial& trial, const ResultsStore& results) {
   const std::string change = build_change(results.builds());
   return change.empty() ? plugin_change(trial) : change;
 }
-
-// Prints messages and download progress while a worker loads the data.
-class DataMessages {
- public:
-  explicit DataMessages(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
-  ~DataMessages() { clear(); }
-
-  void show(const nlohmann::json& note) {
-    if (quiet_) return;
-    if (note.contains("text")) {
-      clear();
-      print_stderr("{}\n", plain(note["text"].get<std::string>()));
-    } else if (note.contains("download") && terminal_.live) {
-      const std::string text = fmt::format("downloading {}: {} of {} bytes", plain(note["download"].get<std::string>()),
-                                           note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
-      print_stderr("\r\x1b[K{}", fitting(text, columns_of(2) - 1));
-      is_drawn_ = true;
-    }
-  }
-
- private:
-  void clear() {
-    if (is_drawn_) print_stderr("\r\x1b[K");
-    is_drawn_ = false;
-  }
-
-  Terminal terminal_;
-  bool quiet_;
-  bool is_drawn_ = false;
-};
 
 }  // namespace
 

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 using Interruptions = CommandTest;
 
-std::string misbehaving(const std::string& options) {
+std::string hanging(const std::string& options) {
   return small_config("scaling: {devices: [cpu:1], batch: 64}\nmeasure: {time_limit: 60}\n"
                       "strategies: [serial, {misbehave: {" + options + "}}, replicated]\n");
 }
@@ -91,7 +91,7 @@ TEST_F(Interruptions, BeforeTheFirstTrialItIsSaidWhatWasLost) {
 
 // The program ends at once and says so. It does not wait for the trial and writes no partial report.
 TEST_F(Interruptions, ASecondInterruptionEndsAtOnce) {
-  const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
+  const std::string config = place_.write("hang.yaml", hanging("how: busy, where: start"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
   ASSERT_TRUE(program.says("1 trial with seed ", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -108,7 +108,7 @@ TEST_F(Interruptions, ASecondInterruptionEndsAtOnce) {
 }
 
 TEST_F(Interruptions, AHangingTrialDoesNotHoldUpAnInterruption) {
-  const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: step")), hangs = place_.folder() / "hangs";
+  const std::string config = place_.write("hang.yaml", hanging("how: busy, where: step")), hangs = place_.folder() / "hangs";
   Program program = place_.start({config, "--only", "strategy=misbehave"}, {{"MGCOMPARE_TEST_SPINNING", hangs}});
   for (int tenths = 0; tenths < 600 && !fs::exists(hangs); ++tenths) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   ASSERT_TRUE(fs::exists(hangs));
@@ -120,7 +120,7 @@ TEST_F(Interruptions, AHangingTrialDoesNotHoldUpAnInterruption) {
 }
 
 TEST_F(Interruptions, AConstructorThatHangsIsNotCalledACrash) {
-  Program program = place_.start({place_.write("hang.yaml", misbehaving("how: blocked, where: construct")), "-o", "run"});
+  Program program = place_.start({place_.write("hang.yaml", hanging("how: blocked, where: construct")), "-o", "run"});
   std::this_thread::sleep_for(std::chrono::seconds(2));
   program.signal(SIGINT);
   const Ended ended = program.wait();
@@ -130,7 +130,7 @@ TEST_F(Interruptions, AConstructorThatHangsIsNotCalledACrash) {
 }
 
 TEST_F(Interruptions, AKilledRunLosesNothingAndIsResumed) {
-  const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: step"));
+  const std::string config = place_.write("hang.yaml", hanging("how: blocked, where: step"));
   Program program = place_.start({config});
   // One of four trials hangs. The results must hold everything that was stored before.
   ASSERT_TRUE(program.says("4 trials", 30));
@@ -169,7 +169,7 @@ TEST_F(Interruptions, ChildrenThatItDidNotStartAreLeftAlone) {
 }
 
 TEST_F(Interruptions, AFolderIsOneRunsAtATime) {
-  const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: start"));
+  const std::string config = place_.write("hang.yaml", hanging("how: blocked, where: start"));
   Program first = place_.start({config, "-o", "here", "--only", "strategy=misbehave"});
   ASSERT_TRUE(first.says("1 trial with seed ", 30));
   const Ended second = place_.run({config, "-o", "here", "--resume", "--only", "strategy=misbehave"});

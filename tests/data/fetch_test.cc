@@ -67,7 +67,7 @@ const BadMirror kBadMirrors[] = {
     {"NoHttp", [](Client& c) { c.send("good"); }, "HTTP/0.9"},
 };
 
-std::string content(const std::string& path) {
+std::string fetched(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -85,7 +85,7 @@ class BadMirrors : public testing::TestWithParam<BadMirror> {
     request.path = folder_.path("cache/file");
     request.max_bytes = kMaxBytes;
     request.check = [](const std::string& path) {
-      if (content(path) != "good") throw Error("not good");
+      if (fetched(path) != "good") throw Error("not good");
     };
     return Fetcher(mirrors, timeout, server_.certificate()).fetch(request);
   }
@@ -101,7 +101,7 @@ class BadMirrors : public testing::TestWithParam<BadMirror> {
   // Before a good one: the file is the good one's, and nothing of the bad one's is left.
   void expect_the_next_is_used() const {
     EXPECT_EQ(fetch({server_.address("bad"), server_.address("good")}, std::chrono::seconds(24)), 4u);
-    EXPECT_EQ(content(folder_.path("cache/file")), "good");
+    EXPECT_EQ(fetched(folder_.path("cache/file")), "good");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path("cache")), {}), 1);
   }
 

@@ -19,7 +19,7 @@ Bytes counted_labels(std::uint32_t samples, std::uint8_t largest) {
   return bytes;
 }
 
-DataConfig set_in(const Folder& folder) {
+DataConfig idx_set_in(const Folder& folder) {
   DataConfig config;
   config.set = DataSource::idx;
   config.path = folder.path();
@@ -41,8 +41,8 @@ std::vector<std::string> refusals(const DataConfig& config) {
 TEST(IdxSet, HasTheFormOfItsFiles) {
   const Folder folder;
   write_set(folder);
-  const DataSummary summary = describe_dataset(set_in(folder), {});
-  const Dataset set = load_dataset(set_in(folder), {}, nullptr);
+  const DataSummary summary = describe_dataset(idx_set_in(folder), {});
+  const Dataset set = load_dataset(idx_set_in(folder), {}, nullptr);
   for (const SampleSpec& spec : {summary.spec, set.spec}) {
     EXPECT_EQ(spec.shape, (Shape{1, 4, 3}));
     EXPECT_EQ(spec.classes, 5u);
@@ -55,7 +55,7 @@ TEST(IdxSet, HasTheFormOfItsFiles) {
 
 TEST(IdxSet, ReadsSamplesOfOneTwoAndThreeAxes) {
   const Folder folder;
-  DataConfig config = set_in(folder);
+  DataConfig config = idx_set_in(folder);
   config.validation_samples = 1;
   folder.write("train-labels-idx1-ubyte", counted_labels(5, 2));
   folder.write("train-images-idx2-ubyte", idx(0x802, {5, 7}, 35));
@@ -70,25 +70,25 @@ TEST(IdxSet, ReadsSamplesOfOneTwoAndThreeAxes) {
 TEST(IdxSet, RefusesWhatDoesNotBelongTogether) {
   const Folder folder;
   const auto text = [&](const DataConfig& config) { return refusal([&] { load_dataset(config, {}, nullptr); }); };
-  EXPECT_THAT(text(set_in(folder)), HasSubstr("train-images-idx3-ubyte (or -idx2-, -idx4-, or .gz) is missing"));
+  EXPECT_THAT(text(idx_set_in(folder)), HasSubstr("train-images-idx3-ubyte (or -idx2-, -idx4-, or .gz) is missing"));
   write_set(folder);
-  DataConfig config = set_in(folder);
+  DataConfig config = idx_set_in(folder);
   config.classes = 4;
   EXPECT_THAT(text(config), HasSubstr("train-labels.idx1-ubyte: label 4 at byte 12: labels go from 0 to 3"));
   folder.write("t10k-images.idx3-ubyte", idx(0x803, {3, 4, 5}, 60));
-  EXPECT_THAT(text(set_in(folder)), AllOf(HasSubstr("samples of 1 x 4 x 5 values"), HasSubstr("of 1 x 4 x 3")));
+  EXPECT_THAT(text(idx_set_in(folder)), AllOf(HasSubstr("samples of 1 x 4 x 5 values"), HasSubstr("of 1 x 4 x 3")));
   folder.write("t10k-images.idx3-ubyte", images(4));
-  EXPECT_THAT(text(set_in(folder)), AllOf(HasSubstr("holds 4 samples"), HasSubstr("holds 3 labels")));
+  EXPECT_THAT(text(idx_set_in(folder)), AllOf(HasSubstr("holds 4 samples"), HasSubstr("holds 3 labels")));
   std::filesystem::remove(folder.path("t10k-labels-idx1-ubyte.gz"));
-  EXPECT_THAT(text(set_in(folder)), HasSubstr("t10k-labels-idx1-ubyte (or .gz) is missing"));
+  EXPECT_THAT(text(idx_set_in(folder)), HasSubstr("t10k-labels-idx1-ubyte (or .gz) is missing"));
 }
 
 TEST(IdxSet, RefusesLabelsThatLeaveNothingToLearn) {
   const Folder folder;
   write_set(folder);
   folder.write("train-labels.idx1-ubyte", labels(9));
-  EXPECT_THAT(refusals(set_in(folder)), Each(HasSubstr("train-labels.idx1-ubyte: all 9 targets are 7: with one class there is nothing to learn")));
-  DataConfig config = set_in(folder);
+  EXPECT_THAT(refusals(idx_set_in(folder)), Each(HasSubstr("train-labels.idx1-ubyte: all 9 targets are 7: with one class there is nothing to learn")));
+  DataConfig config = idx_set_in(folder);
   config.classes = 8;
   EXPECT_THAT(refusals(config), Each("accepted"));
 }
@@ -97,10 +97,10 @@ TEST(IdxSet, RefusesTestLabelsThatNoTrainingSampleHas) {
   const Folder folder;
   write_set(folder);
   folder.write("train-labels.idx1-ubyte", counted_labels(9, 1));
-  EXPECT_THAT(refusals(set_in(folder)),
+  EXPECT_THAT(refusals(idx_set_in(folder)),
               Each(AllOf(HasSubstr("t10k-labels-idx1-ubyte.gz: target 2 of sample 2: the largest of " + folder.path("train-labels.idx1-ubyte") + " is 1"),
                          HasSubstr("write `data.classes: 3` if this is meant"))));
-  DataConfig config = set_in(folder);
+  DataConfig config = idx_set_in(folder);
   config.classes = 3;
   EXPECT_THAT(refusals(config), Each("accepted"));
 }
@@ -108,7 +108,7 @@ TEST(IdxSet, RefusesTestLabelsThatNoTrainingSampleHas) {
 TEST(IdxSet, RefusesFilesOfWhichTwoCouldBeMeant) {
   const Folder folder;
   write_set(folder);
-  const auto read = [&] { load_dataset(set_in(folder), {}, nullptr); };
+  const auto read = [&] { load_dataset(idx_set_in(folder), {}, nullptr); };
   folder.write("t10k-images.idx3-ubyte.gz", gzip(images(3)));
   EXPECT_NO_THROW(read()) << "the same file, packed";
   Bytes others = images(3);
@@ -122,7 +122,7 @@ TEST(IdxSet, RefusesFilesOfWhichTwoCouldBeMeant) {
 
 TEST(IdxSet, FallsBackToAGivenForm) {
   const Folder folder;
-  DataConfig config = set_in(folder);
+  DataConfig config = idx_set_in(folder);
   config.fallback = DataFallback::synthetic;
   EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("the fallback needs `shape`, `classes` and `samples`"));
   config.shape = {1, 6, 5};

@@ -15,6 +15,7 @@
 #include "data/digits.h"
 #include "data/idx.h"
 #include "data/mnist.h"
+#include "data/refusal.h"
 
 namespace mgcompare {
 namespace {
@@ -47,13 +48,8 @@ class Variable {
   std::string before_;
 };
 
-std::string refusal(const DataConfig& config, const DataPlaces& places) {
-  try {
-    load_dataset(config, places, nullptr);
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "accepted";
+std::string refusal_of(const DataConfig& config, const DataPlaces& places) {
+  return refusal([&] { load_dataset(config, places, nullptr); });
 }
 
 // No data anywhere, and no network.
@@ -71,9 +67,9 @@ TEST(Load, RefusesAGivenFolderThatIsBad) {
     const char* const how = place == &DataPlaces::given_folder ? "--data" : "MGCOMPARE_DATA";
     DataPlaces places = nowhere(folder);
     places.*place = folder.path("absent");
-    EXPECT_THAT(refusal(config, places), AllOf(HasSubstr("not a folder"), HasSubstr(how)));
+    EXPECT_THAT(refusal_of(config, places), AllOf(HasSubstr("not a folder"), HasSubstr(how)));
     places.*place = folder.path();
-    EXPECT_THAT(refusal(config, places),
+    EXPECT_THAT(refusal_of(config, places),
                 AllOf(HasSubstr("train-images-idx3-ubyte (or"), HasSubstr("is missing"), HasSubstr(how)));
   }
 }
@@ -92,7 +88,7 @@ TEST(Load, RefusesASetThatIsNotMnist) {
 TEST(Load, DrawsDigitsOnlyWhenAllowed) {
   const Folder folder;
   DataConfig config;
-  EXPECT_THAT(refusal(config, nowhere(folder)),
+  EXPECT_THAT(refusal_of(config, nowhere(folder)),
               AllOf(HasSubstr("--data or MGCOMPARE_DATA"), HasSubstr("`--set data.fallback=digits`")));
   config.fallback = DataFallback::digits;
   config.train_samples = 500;
@@ -121,7 +117,7 @@ TEST(Load, HoldsOutTheLastTrainingSamples) {
   EXPECT_TRUE(std::equal(part.test.targets.begin(), part.test.targets.end(), whole.train.targets.begin() + last));
   EXPECT_EQ(part.fingerprint, whole.fingerprint);
   config.train_samples = 59'000;
-  EXPECT_THAT(refusal(config, {}), HasSubstr("data.train_samples is 59000, but digits has only 58997 samples available"));
+  EXPECT_THAT(refusal_of(config, {}), HasSubstr("data.train_samples is 59000, but digits has only 58997 samples available"));
 }
 
 TEST(Load, LooksWhereTheEnvironmentSays) {
@@ -264,7 +260,7 @@ TEST(Download, TakesTheNextMirrorWhenOneGivesAWrongFile) {
   places.download.mirrors = {mirror.address("absent"), mirror.address("bad"), mirror.address("good")};
   places.download.progress = [&](const DownloadProgress& progress) { most = std::max(most, progress.bytes); };
   // A certificate that no authority signed is rejected.
-  EXPECT_THAT(refusal({}, places), HasSubstr("certificate"));
+  EXPECT_THAT(refusal_of({}, places), HasSubstr("certificate"));
   const std::string cached = places.cache_folder + "/mnist";
   EXPECT_TRUE(std::filesystem::is_empty(cached));
 

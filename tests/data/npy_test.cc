@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-DataConfig set_in(const Folder& folder) {
+DataConfig npy_set_in(const Folder& folder) {
   DataConfig config;
   config.set = DataSource::npy;
   config.path = folder.path();
@@ -151,13 +151,13 @@ TEST(Npy, FilesOverTheOldLimitAreRead) {
 TEST(NpySet, HasTheFormOfItsArrays) {
   const Folder folder;
   write_odd_set(folder);
-  const DataSummary summary = describe_dataset(set_in(folder), {});
+  const DataSummary summary = describe_dataset(npy_set_in(folder), {});
   EXPECT_EQ(summary.spec.shape, (Shape{5, 11, 13}));
   EXPECT_EQ(summary.spec.element, ElementType::float32);
   EXPECT_EQ(summary.spec.classes, 7u);
   EXPECT_EQ(summary.train_samples, 6u);
   EXPECT_EQ(summary.test_samples, 2u);
-  const Dataset set = load_dataset(set_in(folder), {}, nullptr);
+  const Dataset set = load_dataset(npy_set_in(folder), {}, nullptr);
   EXPECT_EQ(set.spec.shape, summary.spec.shape);
   EXPECT_EQ(set.spec.classes, 7u);
   EXPECT_EQ(set.train.targets, (std::vector<std::uint32_t>{0, 6, 2, 3, 1, 5}));
@@ -168,25 +168,25 @@ TEST(NpySet, HasTheFormOfItsArrays) {
 TEST(NpySet, TestSamplesThatAreTheTrainingSamplesAreTold) {
   const Folder folder;
   write_odd_set(folder);
-  EXPECT_EQ(load_dataset(set_in(folder), {}, nullptr).remark, "");
+  EXPECT_EQ(load_dataset(npy_set_in(folder), {}, nullptr).remark, "");
   for (const char* name : {"x", "y"})
     std::filesystem::copy_file(folder.path(std::string(name) + ".npy"), folder.path(std::string(name) + "_test.npy"),
                                std::filesystem::copy_options::overwrite_existing);
-  EXPECT_THAT(load_dataset(set_in(folder), {}, nullptr).remark, HasSubstr("The test samples of npy are its training samples"));
+  EXPECT_THAT(load_dataset(npy_set_in(folder), {}, nullptr).remark, HasSubstr("The test samples of npy are its training samples"));
 }
 
 TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
   const Folder folder;
   write_odd_set(folder);
   std::filesystem::remove(folder.path("x_test.npy"));
-  DataConfig part = set_in(folder);
+  DataConfig part = npy_set_in(folder);
   part.fallback = DataFallback::synthetic;
   part.shape = {3};
   part.classes = 6;
   part.samples = 100;
   EXPECT_THAT(refusal([&] { load_dataset(part, {}, nullptr); }), HasSubstr("x_test.npy is missing, but"));
   std::filesystem::remove(folder.path("y_test.npy"));
-  DataConfig config = set_in(folder);
+  DataConfig config = npy_set_in(folder);
   EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("data.validation_samples"));
   config.validation_samples = 2;
   const Dataset set = load_dataset(config, {}, nullptr);
@@ -196,7 +196,7 @@ TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
 
 TEST(NpySet, MissingFilesAreNamedWithTheRemedy) {
   const Folder folder;
-  EXPECT_THAT(refusal([&] { describe_dataset(set_in(folder), {}); }),
+  EXPECT_THAT(refusal([&] { describe_dataset(npy_set_in(folder), {}); }),
               AllOf(HasSubstr("no x.npy in " + folder.path()), HasSubstr("docs/your-own-model.md"),
                     HasSubstr("allow drawn samples with `fallback: synthetic`")));
 }
@@ -204,7 +204,7 @@ TEST(NpySet, MissingFilesAreNamedWithTheRemedy) {
 TEST(NpySet, IsAFolder) {
   const Folder folder;
   write_odd_set(folder);
-  DataConfig config = set_in(folder);
+  DataConfig config = npy_set_in(folder);
   config.path = folder.path("x.npy");
   EXPECT_THAT(refusal([&] { describe_dataset(config, {}); }), AllOf(HasSubstr("x.npy: this is a file"), HasSubstr("write `path: /")));
   config.set = DataSource::idx;
@@ -215,7 +215,7 @@ TEST(NpySet, IsAFolder) {
 TEST(NpySet, TargetsThatAreNoIntegersAreToldWhatTheyAre) {
   const Folder folder;
   write_odd_set(folder);
-  const auto text = [&] { return refusal([&] { describe_dataset(set_in(folder), {}); }); };
+  const auto text = [&] { return refusal([&] { describe_dataset(npy_set_in(folder), {}); }); };
   const auto regression = AllOf(HasSubstr("y.npy: networks are trained on classes only"), HasSubstr("np.digitize"), Not(HasSubstr("astype")));
   folder.write("y.npy", npy("<f4", {6}, std::vector<float>{0, 1, 0.25f, 0, 1, 2}));
   EXPECT_THAT(text(), AllOf(regression, HasSubstr("value 2 of (6) is 0.25")));
@@ -231,7 +231,7 @@ TEST(NpySet, TargetsThatAreNoIntegersAreToldWhatTheyAre) {
 
 TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   const Folder folder;
-  const auto text = [&] { return refusal([&] { load_dataset(set_in(folder), {}, nullptr); }); };
+  const auto text = [&] { return refusal([&] { load_dataset(npy_set_in(folder), {}, nullptr); }); };
   write_odd_set(folder);
   folder.write("y.npy", npy("<i8", {5}, std::vector<std::int64_t>(5)));
   EXPECT_THAT(text(), AllOf(HasSubstr("holds 6 samples"), HasSubstr("holds 5 targets")));
@@ -246,7 +246,7 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   write_odd_set(folder);
   folder.write("y_test.npy", npy("<i8", {2}, std::vector<std::int64_t>{4, 7}));
   EXPECT_THAT(text(), AllOf(HasSubstr("y_test.npy: target 7 of sample 1: the largest of " + folder.path("y.npy") + " is 6"), HasSubstr("`data.classes: 8`")));
-  DataConfig unseen = set_in(folder);
+  DataConfig unseen = npy_set_in(folder);
   unseen.classes = 8;
   EXPECT_EQ(load_dataset(unseen, {}, nullptr).spec.classes, 8u);
   write_odd_set(folder);
@@ -262,14 +262,14 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   folder.write("x.npy", npy("<f4", {6, 5, 11, 13}, x));
   EXPECT_THAT(text(), HasSubstr("x.npy: sample 3 has the value nan: use finite numbers, with NumPy np.nan_to_num(x), or leave this sample out of x and y"));
   // A plan names it too.
-  EXPECT_THAT([&] { describe_dataset(set_in(folder), {}); }, testing::ThrowsMessage<DataError>(HasSubstr("x.npy: sample 3 has the value nan")));
+  EXPECT_THAT([&] { describe_dataset(npy_set_in(folder), {}); }, testing::ThrowsMessage<DataError>(HasSubstr("x.npy: sample 3 has the value nan")));
   for (const std::int64_t extreme : {INT64_MIN, INT64_MAX, std::int64_t{-16777217}}) {
     folder.write("x.npy", npy("<i8", {6, 2}, std::vector<std::int64_t>{0, 0, 0, 0, extreme, 0, 0, 0, 0, 0, 0, 0}));
     folder.write("x_test.npy", npy("<i8", {2, 2}, std::vector<std::int64_t>(4)));
     EXPECT_THAT(text(), HasSubstr(fmt::format("x.npy: sample 2 has the value {}: integers from -16777216 to 16777216", extreme)));
   }
   write_odd_set(folder);
-  DataConfig config = set_in(folder);
+  DataConfig config = npy_set_in(folder);
   config.classes = 5;
   EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("target 6 of sample 1: classes go from 0 to 4"));
 }
@@ -277,7 +277,7 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
 TEST(NpySet, OneHotLabelsAreToldHowToBecomeIntegers) {
   const Folder folder;
   write_odd_set(folder);
-  const auto text = [&] { return refusal([&] { describe_dataset(set_in(folder), {}); }); };
+  const auto text = [&] { return refusal([&] { describe_dataset(npy_set_in(folder), {}); }); };
   const std::vector<std::int64_t> labels = {0, 6, 2, 3, 1, 5};
   std::vector<std::int64_t> whole(6 * 7);
   for (std::size_t i = 0; i < 6; ++i) whole[i * 7 + static_cast<std::size_t>(labels[i])] = 1;
@@ -303,13 +303,13 @@ TEST(NpySet, TokensAreKnownBeforeTheyAreLoaded) {
   const Folder folder;
   folder.write("x.npy", npy("<i8", {3, 2}, std::vector<std::int64_t>{0, 4, 9, 1, 2, 9}));
   folder.write("y.npy", npy("<i8", {3}, std::vector<std::int64_t>{0, 1, 0}));
-  SampleSpec spec = describe_dataset(set_in(folder), {}).spec;
+  SampleSpec spec = describe_dataset(npy_set_in(folder), {}).spec;
   EXPECT_EQ(spec.tokens, 10u);
   EXPECT_EQ(spec.largest.value, 9);
   EXPECT_EQ(spec.largest.place, "sample 1 of " + folder.path("x.npy"));
   folder.write("x_test.npy", npy("<i8", {1, 2}, std::vector<std::int64_t>{12, -3}));
   folder.write("y_test.npy", npy("<i8", {1}, std::vector<std::int64_t>{0}));
-  spec = describe_dataset(set_in(folder), {}).spec;
+  spec = describe_dataset(npy_set_in(folder), {}).spec;
   EXPECT_EQ(spec.tokens, 0u);
   EXPECT_EQ(spec.largest.value, 12);
   EXPECT_EQ(spec.smallest.value, -3);
@@ -320,7 +320,7 @@ TEST(NpySet, TargetsOfEveryPosition) {
   const Folder folder;
   folder.write("x.npy", npy("<i4", {4, 3}, std::vector<std::int32_t>{0, 1, 2, 1, 2, 0, 2, 0, 1, 0, 0, 4}));
   folder.write("y.npy", npy("<i4", {4, 3}, std::vector<std::int32_t>{1, 2, 0, 2, 0, 1, 0, 1, 2, 0, 0, 0}));
-  DataConfig config = set_in(folder);
+  DataConfig config = npy_set_in(folder);
   config.validation_samples = 1;
   const Dataset set = load_dataset(config, {}, nullptr);
   EXPECT_EQ(set.spec.targets, 3u);

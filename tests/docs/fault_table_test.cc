@@ -4,28 +4,23 @@
 
 #include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+
+#include "docs/pages.h"
 
 namespace mgcompare {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 // "Suite" and "Suite.Name" of all tests.
 std::set<std::string> known_tests() {
   static const std::regex test(R"(\bTEST(?:_[FP])?\((\w+),\s*(\w+)\))");
   std::set<std::string> names;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(MGCOMPARE_SOURCE_DIR) / "tests")) {
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "tests")) {
     if (entry.path().extension() != ".cc") continue;
     const std::string text = text_of(entry.path());
     for (std::sregex_iterator match(text.begin(), text.end(), test), end; match != end; ++match) {
@@ -39,7 +34,7 @@ std::set<std::string> known_tests() {
 TEST(FaultTable, NamesTestsThatExist) {
   static const std::regex name("`([A-Z]\\w+(?:\\.\\w+)?)`");
   const std::set<std::string> known = known_tests();
-  const std::string page = text_of(fs::path(MGCOMPARE_SOURCE_DIR) / "docs/testing.md");
+  const std::string page = text_of(kRoot / "docs/testing.md");
   const std::size_t begin = page.find("## Faults\n");
   ASSERT_NE(begin, std::string::npos);
   const std::string table = page.substr(begin, page.find("\n## ", begin) - begin);

@@ -13,20 +13,14 @@
 
 #include <unistd.h>
 
+#include "docs/pages.h"
+
 namespace mgcompare {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = MGCOMPARE_SOURCE_DIR;
 constexpr std::size_t kLongestReadme = 9216;
-
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 std::vector<fs::path> pages() {
   std::vector<fs::path> all = {kRoot / "README.md", kRoot / "CONTRIBUTING.md", kRoot / "reports/README.md",

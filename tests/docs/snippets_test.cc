@@ -14,18 +14,18 @@
 #include <fmt/format.h>
 
 #include "docs/blocks.h"
+#include "docs/pages.h"
 
 namespace mgcompare {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = MGCOMPARE_SOURCE_DIR;
 constexpr char kPlace[] = "  // the block\n";
 
 bool is_whole_file(const Block& block) { return block.text.find("#include") != std::string::npos; }
 
-std::vector<fs::path> pages() {
+std::vector<fs::path> pages_with_code() {
   std::vector<fs::path> all = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
   for (const char* folder : {"docs", "plugins", "reports"})
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder))
@@ -94,7 +94,7 @@ class Sources {
 constexpr char kCompiler[] = MGCOMPARE_CXX " -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror";
 
 TEST(Snippets, Compile) {
-  const Sources sources(pages());
+  const Sources sources(pages_with_code());
   EXPECT_EQ(sources.compile(kCompiler), "");
   EXPECT_GE(sources.parts(), 10);
   EXPECT_GE(sources.files(), 3);
@@ -117,7 +117,7 @@ TEST(Snippets, AFaultIsFoundWithItsPlace) {
 TEST(LongSnippets, CompileForGpus) {
   const std::string find = "PATH=$PATH:/usr/local/cuda/bin; ";
   if (std::system((find + "command -v nvcc >/dev/null").c_str()) != 0) GTEST_SKIP() << "there is no nvcc";
-  const Sources sources(pages());
+  const Sources sources(pages_with_code());
   EXPECT_EQ(sources.compile(find + "nvcc -x cu -std=c++20 --extended-lambda --expt-relaxed-constexpr -arch=sm_90 -dc"), "");
 }
 

@@ -15,9 +15,9 @@ std::size_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 
-// Visits the pixels of a window that lie inside the image: f(row, column, row in the window, column in the window).
-void for_each_pixel(const LayerSpec& layer, std::size_t y, std::size_t x,
-                    const std::function<void(std::size_t, std::size_t, std::size_t, std::size_t)>& f) {
+// Visits the pixels of a window that lie inside the image: f(row, column, row in the window, column in the window). A template,
+// because most of a finite difference is spent here.
+template <class F> void for_each_pixel(const LayerSpec& layer, std::size_t y, std::size_t x, F f) {
   const LayerConfig& config = layer.config;
   const Shape& in = layer.input_shapes.front();
   for (std::size_t ky = 0; ky < config.kernel[0]; ++ky) {

@@ -16,7 +16,7 @@ constexpr std::size_t kDraws = static_cast<std::size_t>(-1);  // the stripe that
 constexpr std::size_t kStepsEach = 10;
 
 // Every rule and server location, with settings that are deterministic in virtual time.
-const std::vector<Settings> kAll = {
+const std::vector<OptionValues> kServers = {
     {},
     {{"lock", "global"}},
     {{"stripes", "5"}},
@@ -46,7 +46,7 @@ ScheduleLog round_robin(std::size_t ranks, bool rests_meet) {
 }
 
 // The gradients of such a run in order of arrival, with the columns that the strategy writes.
-std::vector<std::vector<double>> gradients_of(std::size_t ranks, Settings settings) {
+std::vector<std::vector<double>> gradients_of(std::size_t ranks, OptionValues settings) {
   settings.push_back({"lock", "global"});
   Trial trial = free_trial(ranks, "async_sgd", settings);
   trial.global_batch = ranks * 4;
@@ -99,7 +99,7 @@ TEST(AsyncSgd, SoftsyncDividesTheStalenessByItsGradientsPerUpdate) {
 }
 
 TEST(AsyncSgd, MeanStalenessIsThatOfTheOthersInFlight) {
-  for (const Settings& settings : {Settings{}, {{"server", "device"}}, {{"rule", "softsync"}, {"n", "2"}}})
+  for (const OptionValues& settings : {OptionValues{}, {{"server", "device"}}, {{"rule", "softsync"}, {"n", "2"}}})
     for (const std::size_t ranks : {2u, 4u, 8u}) {
       const Result result = run(free_trial(ranks, "async_sgd", settings)).result;
       double sum = 0, count = 0;
@@ -122,7 +122,7 @@ TEST(AsyncSgd, MeanStalenessIsThatOfTheOthersInFlight) {
 
 TEST(AsyncSgd, AloneItIsOneDeviceToTheBit) {
   const std::vector<float> plain = run(free_trial(1, ""), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
-  for (const Settings& settings : {Settings{}, {{"lock", "global"}}, {{"server", "device"}}, {{"rule", "softsync"}, {"n", "1"}},
+  for (const OptionValues& settings : {OptionValues{}, {{"lock", "global"}}, {{"server", "device"}}, {{"rule", "softsync"}, {"n", "1"}},
                                    {{"momentum", "worker"}}, {{"staleness", "bounded"}, {"bound", "0"}}})
     EXPECT_EQ(run(free_trial(1, "async_sgd", settings)).weights[0], plain) << text_of(settings);
   // Hogwild adds the change that an update made: w + ((w + d) - w) equals w + d up to rounding.
@@ -131,7 +131,7 @@ TEST(AsyncSgd, AloneItIsOneDeviceToTheBit) {
 
 TEST(AsyncSgd, WhatIsPushedIsAppliedAndEachSampleCountsOnce) {
   const Dataset even = first_digits(720);
-  for (const Settings& settings : kAll)
+  for (const OptionValues& settings : kServers)
     for (const std::size_t ranks : {2u, 3u, 8u}) {
       const bool softsync = says(settings, "softsync");
       const std::size_t per_update = softsync ? async_sgd::gradients_per_update(ranks, std::stoul(settings[1].second)) : 1;
@@ -156,13 +156,13 @@ TEST(AsyncSgd, StripesOfOneRunMakeNoDifferenceInVirtualTime) {
 }
 
 TEST(AsyncSgd, AServerOnADeviceComputesWhatOneOnTheHostDoes) {
-  for (const Settings& settings : {Settings{{"momentum", "none"}}, {{"momentum", "server"}}, {{"momentum", "worker"}}})
+  for (const OptionValues& settings : {OptionValues{{"momentum", "none"}}, {{"momentum", "server"}}, {{"momentum", "worker"}}})
     EXPECT_EQ(run(free_trial(3, "async_sgd", settings)).weights, run(free_trial(3, "async_sgd", with(settings, {"server", "device"}))).weights)
         << text_of(settings);
 }
 
 TEST(AsyncSgd, ReplaysFreeRunsToTheBit) {
-  for (const Settings& settings : kAll) expect_replayable(free_trial(4, "async_sgd", settings), text_of(settings));
+  for (const OptionValues& settings : kServers) expect_replayable(free_trial(4, "async_sgd", settings), text_of(settings));
 }
 
 TEST(AsyncSgd, ARecordSurvivesTheDiskAndAnInterruption) {
@@ -321,7 +321,7 @@ TEST(AsyncSgd, BetweenMeetingsARankMovesByItself) {
 }
 
 TEST(AsyncSgd, OldGradientsAreDroppedAndCounted) {
-  const Settings settings = {{"drop_above", "3"}, {"lock", "global"}, {"staleness", "none"}};
+  const OptionValues settings = {{"drop_above", "3"}, {"lock", "global"}, {"staleness", "none"}};
   const Result result = run(free_trial(8, "async_sgd", settings)).result;
   double dropped = 0, old = 0, pushes = 0;
   for (const auto& metrics : result.metrics) {
@@ -351,11 +351,11 @@ TEST(AsyncSgd, RatesByTheNumberOfRanksAreTheMean) {
 }
 
 TEST(AsyncSgd, ResumesToTheBit) {
-  for (const Settings& settings : kAll) expect_resumable(free_trial(3, "async_sgd", settings), text_of(settings));
+  for (const OptionValues& settings : kServers) expect_resumable(free_trial(3, "async_sgd", settings), text_of(settings));
 }
 
 TEST(AsyncSgd, BytesAreThoseOfTheFormula) {
-  const auto bytes = [](const Settings& settings) { return run(free_trial(2, "async_sgd", settings)).result; };
+  const auto bytes = [](const OptionValues& settings) { return run(free_trial(2, "async_sgd", settings)).result; };
   const Result host = bytes({});
   const double size = 4 * static_cast<double>(host.parameters), steps = 60;
   // Each step sends a gradient and receives weights. At the beginning of an epoch each rank receives weights once more.
@@ -374,9 +374,9 @@ TEST(AsyncSgd, OptionsThatMakeNoSenseAreRefusedByName) {
   adam.optimizer = "adam";
   ordered.ordered = true;
   alone.ranks = 1;
-  const auto keys = [](const Settings& settings, const Facts& of) { return refused("async_sgd", settings, of); };
+  const auto keys = [](const OptionValues& settings, const Facts& of) { return refused("async_sgd", settings, of); };
   using Keys = std::vector<std::string>;
-  for (const Settings& settings : kAll) EXPECT_EQ(keys(settings, facts), Keys{}) << text_of(settings);
+  for (const OptionValues& settings : kServers) EXPECT_EQ(keys(settings, facts), Keys{}) << text_of(settings);
   EXPECT_EQ(keys({{"rule", "softsync"}, {"n", "5"}}, facts), Keys{"n"});
   EXPECT_EQ(keys({{"rule", "softsync"}, {"n", "5"}}, alone), Keys{});
   EXPECT_EQ(keys({{"n", "2"}}, facts), Keys{"n"});

@@ -12,9 +12,7 @@
 
 namespace mgcompare::testing {
 
-using Settings = std::vector<OptionConfig>;
-
-inline std::vector<Part> parts_of(const std::vector<Shape>& shapes) {
+inline std::vector<Part> parts_with(const std::vector<Shape>& shapes) {
   std::vector<Part> parts;
   std::size_t begin = 0;
   for (const Shape& shape : shapes) {
@@ -27,11 +25,11 @@ inline std::vector<Part> parts_of(const std::vector<Shape>& shapes) {
 }
 
 inline std::vector<Part> lenet_parts() {
-  return parts_of({{20, 1, 5, 5}, {20}, {50, 20, 5, 5}, {50}, {500, 800}, {500}, {10, 500}, {10}});
+  return parts_with({{20, 1, 5, 5}, {20}, {50, 20, 5, 5}, {50}, {500, 800}, {500}, {10, 500}, {10}});
 }
-inline std::vector<Part> mlp_parts() { return parts_of({{128, 784}, {128}, {64, 128}, {64}, {10, 64}, {10}}); }
+inline std::vector<Part> mlp_parts() { return parts_with({{128, 784}, {128}, {64, 128}, {64}, {10, 64}, {10}}); }
 // Shapes that divide nothing: columns of less than a word, of just over a word, and of one element.
-inline std::vector<Part> odd_parts() { return parts_of({{7, 33}, {7}, {5, 3, 4, 5}, {5}, {1, 100}, {1}, {40, 1}}); }
+inline std::vector<Part> odd_parts() { return parts_with({{7, 33}, {7}, {5, 3, 4, 5}, {5}, {1, 100}, {1}, {40, 1}}); }
 
 inline std::size_t size_of(const std::vector<Part>& parts) { return parts.back().range.end; }
 
@@ -45,7 +43,7 @@ inline std::vector<float> gradient_of(std::size_t rank, std::size_t step, std::s
 inline std::vector<float> values_of(ConstVec vector) { return {vector.begin(), vector.end()}; }
 inline void set(Vec to, const std::vector<float>& from) { std::copy(from.begin(), from.end(), to.begin()); }
 
-inline std::vector<std::string> problems_of(const std::string& plugin, const Settings& settings) {
+inline std::vector<std::string> problems_of(const std::string& plugin, const std::vector<OptionConfig>& settings) {
   Facts facts;
   facts.ranks = 2;
   facts.steps_per_epoch = 10;
@@ -57,7 +55,7 @@ inline std::vector<std::string> problems_of(const std::string& plugin, const Set
   return texts;
 }
 
-inline void expect_resumes(const std::string& plugin, const Settings& settings) {
+inline void expect_resumes(const std::string& plugin, const std::vector<OptionConfig>& settings) {
   Trial trial = small_trial(3, plugin, settings);
   trial.config.epochs = 4;
   trial.config.checkpoint_epochs = 2;
@@ -65,7 +63,7 @@ inline void expect_resumes(const std::string& plugin, const Settings& settings) 
 }
 
 // With batches of unequal size and any number of ranks all replicas have the same bits, and each step is one update.
-inline void expect_one_model(const std::string& plugin, const Settings& settings) {
+inline void expect_one_model(const std::string& plugin, const std::vector<OptionConfig>& settings) {
   for (const std::size_t ranks : {2u, 3u, 4u, 8u}) {
     Trial trial = small_trial(ranks, plugin, settings);
     trial.global_batch = 61;  // the last batch of 730 samples has 59

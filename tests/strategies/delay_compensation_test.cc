@@ -7,7 +7,7 @@ namespace {
 
 using namespace testing;
 
-const std::vector<Settings> kAll = {
+const std::vector<OptionValues> kCompensated = {
     {{"delay_compensation", "0.04"}},
     {{"delay_compensation", "0.04"}, {"compensation", "adaptive"}},
     {{"delay_compensation", "0.5"}, {"compensation", "adaptive"}, {"rule", "softsync"}},
@@ -24,7 +24,7 @@ double slope_of(std::size_t rank, std::size_t step, std::size_t element, double 
 }
 
 // Returns the server's weights after all visits in this order.
-std::vector<float> played_in_order(const Settings& settings, const std::vector<std::uint32_t>& visits) {
+std::vector<float> played_in_order(const OptionValues& settings, const std::vector<std::uint32_t>& visits) {
   Play given;
   given.plugin = "async_sgd";
   given.options = options_of(settings);
@@ -68,11 +68,11 @@ TEST(DelayCompensation, FollowsThePaperInARecordedOrder) {
   };
   const std::vector<double> plain = in_double(0, false, visits);
   for (const char* server : {"host", "device"}) {
-    const Settings common = {{"server", server}, {"lock", "global"}, {"staleness", "none"}};
+    const OptionValues common = {{"server", server}, {"lock", "global"}, {"staleness", "none"}};
     EXPECT_LT(largest_gap(played_in_order(common, visits), plain), 1e-5) << server;
     for (const bool adaptive : {false, true})
       for (const char* lambda : {"0.02", "0.3"}) {
-        const Settings settings = with(with(common, {"delay_compensation", lambda}), {"compensation", adaptive ? "adaptive" : "constant"});
+        const OptionValues settings = with(with(common, {"delay_compensation", lambda}), {"compensation", adaptive ? "adaptive" : "constant"});
         const std::vector<float> seen = played_in_order(settings, visits);
         EXPECT_LT(largest_gap(seen, in_double(std::stod(lambda), adaptive, visits)), 1e-5) << text_of(settings);
         EXPECT_GT(largest_gap(seen, plain), 1e-3) << text_of(settings) << "it makes a difference";
@@ -81,7 +81,7 @@ TEST(DelayCompensation, FollowsThePaperInARecordedOrder) {
 }
 
 TEST(DelayCompensation, ByNothingIsNoneToTheBit) {
-  for (const Settings& settings : {Settings{}, {{"server", "device"}}, {{"rule", "softsync"}}})
+  for (const OptionValues& settings : {OptionValues{}, {{"server", "device"}}, {{"rule", "softsync"}}})
     EXPECT_EQ(run(free_trial(3, "async_sgd", with(settings, {"delay_compensation", "0"}))).weights,
               run(free_trial(3, "async_sgd", settings)).weights)
         << text_of(settings);
@@ -105,12 +105,12 @@ TEST(DelayCompensation, WithoutAForceOrADelayGradientsStayAsTheyAre) {
 
 TEST(DelayCompensation, AloneItIsOneDeviceToTheBit) {
   const std::vector<float> plain = run(free_trial(1, ""), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
-  for (const Settings& settings : kAll) EXPECT_EQ(run(free_trial(1, "async_sgd", settings)).weights[0], plain) << text_of(settings);
+  for (const OptionValues& settings : kCompensated) EXPECT_EQ(run(free_trial(1, "async_sgd", settings)).weights[0], plain) << text_of(settings);
 }
 
 TEST(DelayCompensation, AServerOnADeviceComputesWhatOneOnTheHostDoes) {
   for (const char* compensation : {"constant", "adaptive"}) {
-    const Settings settings = {{"delay_compensation", "0.5"}, {"compensation", compensation}};
+    const OptionValues settings = {{"delay_compensation", "0.5"}, {"compensation", compensation}};
     EXPECT_EQ(run(free_trial(3, "async_sgd", settings)).weights,
               run(free_trial(3, "async_sgd", with(settings, {"server", "device"}))).weights)
         << compensation;
@@ -118,7 +118,7 @@ TEST(DelayCompensation, AServerOnADeviceComputesWhatOneOnTheHostDoes) {
 }
 
 TEST(DelayCompensation, ReplaysAndResumesToTheBit) {
-  for (const Settings& settings : kAll) {
+  for (const OptionValues& settings : kCompensated) {
     expect_replayable(free_trial(4, "async_sgd", settings), text_of(settings));
     expect_resumable(free_trial(3, "async_sgd", settings), text_of(settings));
   }
@@ -128,9 +128,9 @@ TEST(DelayCompensation, OptionsThatMakeNoSenseAreRefusedByName) {
   Facts facts;
   facts.ranks = 4;
   facts.optimizer = "sgd";
-  const auto keys = [&](const Settings& settings) { return refused("async_sgd", settings, facts); };
+  const auto keys = [&](const OptionValues& settings) { return refused("async_sgd", settings, facts); };
   using Keys = std::vector<std::string>;
-  for (const Settings& settings : kAll) EXPECT_EQ(keys(settings), Keys{}) << text_of(settings);
+  for (const OptionValues& settings : kCompensated) EXPECT_EQ(keys(settings), Keys{}) << text_of(settings);
   EXPECT_EQ(keys({{"compensation", "adaptive"}}), Keys{"compensation"});
   EXPECT_EQ(keys({{"delay_compensation", "0"}, {"compensation", "constant"}}), Keys{"compensation"});
   EXPECT_EQ(keys({{"delay_compensation", "1"}, {"compensation", "paper"}}), Keys{"compensation"});

@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-const std::vector<Settings> kAll = {
+const std::vector<OptionValues> kElastic = {
     {},
     {{"every", "1"}},
     {{"every", "3"}, {"momentum", "none"}},
@@ -59,7 +59,7 @@ TEST(Easgd, TheWholeDistanceSwapsThem) {
 }
 
 // Ranks with different minima, which exchange with the centre before every second step.
-Play drawn_apart(const Settings& settings) {
+Play drawn_apart(const OptionValues& settings) {
   Play given;
   given.plugin = "easgd";
   given.options = options_of(settings);
@@ -143,7 +143,7 @@ Spied spy(const Trial& trial) {
 }
 
 TEST(Easgd, WithoutAForceRanksAreIndependent) {
-  const Settings settings = {{"pace", "lockstep"}, {"alpha", "0"}, {"every", "1"}};
+  const OptionValues settings = {{"pace", "lockstep"}, {"alpha", "0"}, {"every", "1"}};
   const Spied loose = spy(free_trial(3, "easgd", settings)), independent = spy(free_trial(3, "independent"));
   EXPECT_EQ(loose.trained, independent.trained);
   EXPECT_NE(loose.trained[0], loose.trained[1]);
@@ -170,12 +170,12 @@ TEST(Easgd, TheCentreIsNearerToTheRanksThanTheyAreToOneAnother) {
 
 TEST(Easgd, AloneItIsOneDeviceToTheBit) {
   const std::vector<float> plain = run(free_trial(1, ""), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
-  for (const Settings& settings : {Settings{}, {{"pace", "lockstep"}}})
+  for (const OptionValues& settings : {OptionValues{}, {{"pace", "lockstep"}}})
     EXPECT_EQ(run(free_trial(1, "easgd", settings)).weights[0], plain) << text_of(settings);
 }
 
 TEST(Easgd, AppliesEveryGradientAndSettlesOnOneCentre) {
-  for (const Settings& settings : kAll)
+  for (const OptionValues& settings : kElastic)
     for (const std::size_t ranks : {2u, 3u, 8u}) {
       const TrainingOutcome outcome = audited(free_trial(ranks, "easgd", settings));
       expect_each_sample_once(outcome, text_of(settings) + std::to_string(ranks));
@@ -197,7 +197,7 @@ TEST(Easgd, BytesAreThoseOfTheFormula) {
 }
 
 TEST(Easgd, ReplaysAndResumesToTheBit) {
-  for (const Settings& settings : kAll) {
+  for (const OptionValues& settings : kElastic) {
     expect_resumable(free_trial(3, "easgd", settings), text_of(settings));
     if (!says(settings, "lockstep")) expect_replayable(free_trial(3, "easgd", settings), text_of(settings));
   }
@@ -208,8 +208,8 @@ TEST(Easgd, OptionsThatMakeNoSenseAreRefusedByName) {
   facts.ranks = 4;
   facts.steps_per_epoch = 15;
   using Keys = std::vector<std::string>;
-  const auto keys = [&](const Settings& settings) { return refused("easgd", settings, facts); };
-  for (const Settings& settings : kAll) EXPECT_EQ(keys(settings), Keys{}) << text_of(settings);
+  const auto keys = [&](const OptionValues& settings) { return refused("easgd", settings, facts); };
+  for (const OptionValues& settings : kElastic) EXPECT_EQ(keys(settings), Keys{}) << text_of(settings);
   EXPECT_EQ(keys({{"every", "16"}}), Keys{"every"});
   EXPECT_EQ(keys({{"every", "0"}}), Keys{"every"});
   EXPECT_EQ(keys({{"alpha", "1.5"}}), Keys{"alpha"});

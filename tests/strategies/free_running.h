@@ -17,37 +17,37 @@
 
 namespace mgcompare::testing {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using OptionValues = std::vector<std::pair<std::string, std::string>>;
 
-inline std::vector<OptionConfig> options_of(const Settings& settings) {
+inline std::vector<OptionConfig> options_of(const OptionValues& settings) {
   std::vector<OptionConfig> options;
   for (const auto& [key, value] : settings) options.push_back({key, value, false, {}});
   return options;
 }
 
-inline std::string text_of(const Settings& settings) {
+inline std::string text_of(const OptionValues& settings) {
   std::string text;
   for (const auto& [key, value] : settings) text += key + ": " + value + ", ";
   return text;
 }
 
-inline Settings with(Settings settings, const std::pair<std::string, std::string>& one_more) {
+inline OptionValues with(OptionValues settings, const std::pair<std::string, std::string>& one_more) {
   settings.push_back(one_more);
   return settings;
 }
 
-inline bool says(const Settings& settings, const std::string& value) {
+inline bool says(const OptionValues& settings, const std::string& value) {
   return std::any_of(settings.begin(), settings.end(), [&](const auto& each) { return each.second == value; });
 }
 
-inline Trial free_trial(std::size_t ranks, const std::string& plugin, const Settings& settings = {}) {
+inline Trial free_trial(std::size_t ranks, const std::string& plugin, const OptionValues& settings = {}) {
   Trial trial = small_trial(ranks, plugin, options_of(settings));
   trial.config.measure.warm_up_steps = 0;
   return trial;
 }
 
 // Keys of the options that have problems.
-inline std::vector<std::string> refused(const std::string& plugin, const Settings& settings, const Facts& facts) {
+inline std::vector<std::string> refused(const std::string& plugin, const OptionValues& settings, const Facts& facts) {
   StrategyOptions options(options_of(settings));
   make_strategy(file_of_plugin(plugin), options, facts);
   std::vector<std::string> keys;

@@ -9,7 +9,7 @@ using namespace testing;
 
 struct Case {
   std::string plugin;
-  Settings settings;
+  OptionValues settings;
 };
 
 const std::vector<Case> kCases = {
@@ -107,7 +107,7 @@ TEST_F(FreeRunningOnGpus, AServerOnADeviceComputesWhatOneOnTheHostDoes) {
 
 TEST_F(FreeRunningOnGpus, CompensatesDelaysOnADeviceAsOnTheHost) {
   for (const char* compensation : {"constant", "adaptive"}) {
-    const Settings settings = {{"lock", "global"}, {"delay_compensation", "0.04"}, {"compensation", compensation}};
+    const OptionValues settings = {{"lock", "global"}, {"delay_compensation", "0.04"}, {"compensation", compensation}};
     const TrainingOutcome host = run_there(trial_of({"async_sgd", settings}));
     const TrainingOutcome device = run_there(trial_of({"async_sgd", with(settings, {"server", "device"})}));
     EXPECT_LT(largest_difference(host.weights[0], device.weights[0]), 1e-3) << compensation;

@@ -39,7 +39,7 @@ TEST(OneBit, PacksOneBitAnElementAndTwoFloatsAColumn) {
   EXPECT_EQ(wire_bytes(mlp_parts(), Orientation::output), 15'572u);
   EXPECT_EQ(wire_bytes(mlp_parts(), Orientation::input), 21'684u);
   // Four bits take four words where one bit takes one.
-  EXPECT_EQ(wire_bytes(parts_of({{3, 33}}), Orientation::output, 4), 3 * (8 + 4 * 2 * 4u));
+  EXPECT_EQ(wire_bytes(parts_with({{3, 33}}), Orientation::output, 4), 3 * (8 + 4 * 2 * 4u));
 }
 
 TEST(OneBit, WholeGradientsOfTheWarmUpAreNotCalledCompressed) {
@@ -174,7 +174,7 @@ TEST(OneBit, ConstantColumnsAreExactAndZerosStayZeros) {
 }
 
 TEST(OneBit, PermutedRowsArePermutedOutput) {
-  const std::vector<Part> parts = parts_of({{3, 70}});
+  const std::vector<Part> parts = parts_with({{3, 70}});
   const auto numbers = [](bool turned) {
     return [turned](std::size_t rank, std::size_t) {
       std::vector<float> gradient(210);
@@ -195,7 +195,7 @@ TEST(OneBit, PermutedRowsArePermutedOutput) {
 }
 
 TEST(OneBit, MoreBitsTellMore) {
-  const std::vector<Part> parts = parts_of({{10, 1000}});
+  const std::vector<Part> parts = parts_with({{10, 1000}});
   double former = INFINITY;
   for (const unsigned bits : {1u, 4u, 8u}) {
     double error = 0, size = 0;

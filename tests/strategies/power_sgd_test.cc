@@ -29,7 +29,7 @@ void exchange(const std::vector<Part>& parts, std::size_t rank_of_factors, std::
 }
 
 // Matrices of 60 x 45, 50 x 40 and 9 x 4, and vectors. The last matrix is too small to be compressed.
-std::vector<Part> parts() { return parts_of({{60, 5, 3, 3}, {60}, {50, 40}, {50}, {9, 4}, {9}}); }
+std::vector<Part> parts() { return parts_with({{60, 5, 3, 3}, {60}, {50, 40}, {50}, {9, 4}, {9}}); }
 
 // Each matrix is a sum of `rank` outer products.
 std::vector<float> matrices_of_rank(std::size_t rank) {

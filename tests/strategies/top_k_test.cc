@@ -52,7 +52,7 @@ TEST(TopK, SendsItsShareOfMatricesAndAllOfVectors) {
 }
 
 TEST(TopK, TakesTheLargest) {
-  const std::vector<Part> parts = parts_of({{50, 41}});
+  const std::vector<Part> parts = parts_with({{50, 41}});
   take(parts, 0, 0.1, 1, [&](std::size_t, Span<Entry> taken, Sparse& sparse) {
     float least = INFINITY, most_left = 0;
     for (const Entry& entry : taken) least = std::min(least, std::abs(entry.value));
@@ -65,7 +65,7 @@ TEST(TopK, TakesTheLargest) {
 
 TEST(TopK, OfEqualOnesTheFirstAreTakenAndLargerOnesAlways) {
   spawn(1, [](Device& device, RankGroup&) {
-    const std::vector<Part> parts = parts_of({{10, 10}});
+    const std::vector<Part> parts = parts_with({{10, 10}});
     Sparse sparse(device, parts, 0, 0.05, 1);
     std::vector<float> gradient(100, 0.5f);
     gradient[99] = 2;

@@ -18,7 +18,7 @@ struct Silent : std::exception {
 template <class Thrown> void expect_no_memory(const Thrown& thrown) {
   const Cause cause = cause_of(std::make_exception_ptr(thrown));
   EXPECT_EQ(cause.status, TrialStatus::out_of_memory);
-  EXPECT_THAT(cause.sentence, testing::MatchesRegex("the host gave no more memory, free .+, total .+"));
+  EXPECT_THAT(cause.sentence, ::testing::MatchesRegex("the host gave no more memory, free .+, total .+"));
 }
 
 template <class Thrown> void expect(const Thrown& thrown, const std::string& status, const std::string& sentence) {

@@ -14,10 +14,9 @@ namespace {
 
 using testing::HostRanks;
 using testing::MakeScheduler;
+using testing::span_of;
 using testing::spawn_on_hosts;
 using ::testing::HasSubstr;
-
-template <class T> Span<T> span_of(std::vector<T>& values) { return {values.data(), values.size()}; }
 
 std::string error_of(const std::function<void()>& call) {
   try {

@@ -7,13 +7,12 @@
 namespace mgcompare {
 namespace {
 
+using testing::span_of;
 using Body = std::function<void(Group&)>;
 
 void on_ranks_of_hosts(std::size_t hosts, std::size_t ranks, bool in_rank_order, const Body& body) {
   testing::spawn_on_hosts({hosts, ranks, in_rank_order}, [&](RankGroup& group, CommContext&) { body(group); });
 }
-
-template <class T> Span<T> span_of(std::vector<T>& values) { return {values.data(), values.size()}; }
 
 float value_of(int rank, std::size_t i) { return static_cast<float>(100 * (rank + 1)) + static_cast<float>(i); }
 

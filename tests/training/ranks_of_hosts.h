@@ -11,6 +11,8 @@
 
 namespace mgcompare::testing {
 
+template <class T> Span<T> span_of(std::vector<T>& values) { return {values.data(), values.size()}; }
+
 struct HostRanks {
   std::size_t hosts = 2, ranks = 2;  // on each host
   bool in_rank_order = false;

@@ -53,9 +53,9 @@ TEST(Training, EverySampleCountsOnceForAnyRanksAndBatch) {
 }
 
 // Keeps the sizes of the batches of the strategy that was made last, at the pace that `pace` names.
-class Sizes : public Strategy {
+class BatchSizes : public Strategy {
  public:
-  Sizes(Traits::Pace pace, std::vector<std::size_t>& sizes) : pace_(pace), sizes_(sizes) {}
+  BatchSizes(Traits::Pace pace, std::vector<std::size_t>& sizes) : pace_(pace), sizes_(sizes) {}
   Traits traits() const override {
     Traits traits;
     traits.pace = pace_;
@@ -75,7 +75,7 @@ TEST(Training, TheWarmUpHasBatchesOfEverySize) {
     const Dataset few = testing::first_digits(61);
     std::vector<std::vector<std::size_t>> made;  // one for the traits, the warm-up and the training
     made.reserve(3);
-    run(trial, [&](Options&, const Facts&) { return std::make_unique<Sizes>(pace, made.emplace_back()); },
+    run(trial, [&](Options&, const Facts&) { return std::make_unique<BatchSizes>(pace, made.emplace_back()); },
         [&](TrainingRequest& request) { request.dataset = &few; });
     ASSERT_EQ(made.size(), 3u);
     const std::set<std::size_t> warmed(made[1].begin(), made[1].end()), trained(made[2].begin(), made[2].end());
