@@ -20,6 +20,8 @@ struct CallVectors {
   std::size_t ranks;
 };
 
+// What a rank sends, which it has written before the call. Throws Error for an unknown name.
+Vec sent_by(const std::string& name, const CallVectors& of);
 // Throws Error for an unknown name.
 void make_call(const std::string& name, Collectives& group, const CallVectors& of);
 

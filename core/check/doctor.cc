@@ -275,11 +275,8 @@ class LinkMeasurement {
       if (group.recordable() && call != kAllReduce) continue;
       if (me == 0) report_(call + " over " + std::to_string(devices) + " devices");
       for (std::size_t bytes = kLeastSum; bytes <= effort_.max_sum_bytes; bytes *= 4) {
-        const auto make = [&](std::size_t number) { exchange(call, me, devices, bytes, number % devices, group); };
-        const double seconds = group.recordable() ? seconds_of_captured(me, member, [&] { make(0); })
-                                                  : seconds_of_sum(me, [&, number = std::size_t{0}]() mutable {
-                                                      if (member) make(number++);
-                                                    });
+        const double seconds = group.recordable() ? seconds_of_captured(me, member, [&] { make_call(call, group, vectors(me, devices, bytes, 0)); })
+                                                  : seconds_behind_writes(me, member, call, devices, bytes, group);
         if (me != 0) continue;
         if (call == kAllReduce) links_.all_reduces.push_back({devices, bytes, seconds});
         else links_.others.push_back({call, devices, bytes, seconds});
@@ -287,9 +284,26 @@ class LinkMeasurement {
     }
   }
 
-  // Moves a vector of so many bytes.
-  void exchange(const std::string& call, std::size_t me, std::size_t devices, std::size_t bytes, std::size_t root, Collectives& group) {
-    make_call(call, group, {static_cast<int>(me), static_cast<int>(root), memories_[me].sums.data(), memories_[me].parts.data(), bytes, devices});
+  // Of a vector of so many bytes.
+  CallVectors vectors(std::size_t me, std::size_t devices, std::size_t bytes, std::size_t root) {
+    return {static_cast<int>(me), static_cast<int>(root), memories_[me].sums.data(), memories_[me].parts.data(), bytes, devices};
+  }
+
+  // Seconds of a call as in steps on CPUs, where each rank has just written what it sends: what both take longer than the writes alone.
+  // Ranks that only repeat the call find in their caches what others have read, and have not to take it back before they write it.
+  double seconds_behind_writes(std::size_t me, bool member, const std::string& call, std::size_t devices, std::size_t bytes, Collectives& group) {
+    std::size_t number = 0;
+    const auto write = [&] {
+      const Vec sent = sent_by(call, vectors(me, devices, bytes, 0));
+      devices_[me]->zero(sent.data(), sent.size() * sizeof(float));
+    };
+    const double both = seconds_of_sum(me, [&] {
+      if (member) write(), make_call(call, group, vectors(me, devices, bytes, number++ % devices));
+    });
+    const double alone = seconds_of_sum(me, [&] {
+      if (member) write();
+    });
+    return std::max(kLeastSeconds, both - alone);
   }
 
   // Seconds of a call as in captured steps, where it follows a kernel that writes: what a sequence of both takes longer than one of the

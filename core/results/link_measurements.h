@@ -37,6 +37,7 @@ struct PairLink {
 };
 
 // A float32 all-reduce over the first `devices` devices, one rank per device.
+// Of a call as in a step, where each rank has just written the vector; the time of writing is not part of it.
 struct AllReduceTime {
   std::size_t devices = 0, bytes = 0;
   double seconds = 0;

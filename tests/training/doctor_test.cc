@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "check/collective_call.h"
 #include "check/host_links.h"
 #include "check/joined_hosts.h"
 #include "fixture.h"
@@ -130,6 +131,19 @@ TEST(Doctor, TimesEveryCollectiveForPredictions) {
   EXPECT_EQ(calls, (std::set<std::string>{"reduce", "broadcast", "gather", "scatter", "all_gather", "reduce_scatter", "all_to_all"}));
   EXPECT_EQ(two.others.size(), 7u * two.all_reduces.size());
   EXPECT_TRUE(examined({}).others.empty()) << "they take time, and only predictions need them";
+}
+
+// What is written before a timed call.
+TEST(CollectiveCall, SendsThePartOfARankWhereTheResultIsTheWholeVector) {
+  std::vector<float> all(12), mine(12);
+  const CallVectors of{0, 0, all.data(), mine.data(), all.size() * sizeof(float), 3};
+  for (const std::string& call : timed_calls()) {
+    const Vec sent = sent_by(call, of);
+    const bool is_part = call == "gather" || call == "all_gather";
+    EXPECT_EQ(sent.data(), is_part ? mine.data() : all.data()) << call;
+    EXPECT_EQ(sent.size(), is_part ? 4u : 12u) << call;
+  }
+  EXPECT_THROW(sent_by("all_or_nothing", of), Error);
 }
 
 TEST(Doctor, ASingleDeviceHasItsHostLinkAlone) {
