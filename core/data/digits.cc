@@ -242,8 +242,10 @@ SampleSpec spec() {
 
 DataSummary describe(const DataConfig&, const DataPlaces&) { return {spec(), kTrainSamples, kTestSamples}; }
 
-Dataset load(const DataConfig&, const DataPlaces&, const DataLog& log) {
-  Dataset set = draw_digits(kSeed, kTrainSamples, kTestSamples);
+Dataset load(const DataConfig& config, const DataPlaces&, const DataLog& log) {
+  const DataSummary part = drawn_part(config, {spec(), kTrainSamples, kTestSamples});
+  Dataset set = draw_digits(kSeed, part.train_samples, part.test_samples);
+  set.training_set = kTrainSamples;
   log(fmt::format("data.set: digits: {} built-in digits, {}", thousands(set.train.samples + set.test.samples), set.origin));
   return set;
 }

@@ -142,6 +142,13 @@ const DataSourceEntry& source_of(DataSource set) {
   return *kSources[static_cast<std::size_t>(set)];
 }
 
+DataSummary drawn_part(const DataConfig& config, DataSummary whole) {
+  const auto limited = [](std::size_t all, std::size_t limit) { return limit == 0 ? all : std::min(all, limit); };
+  whole.test_samples = limited(whole.test_samples, config.test_samples);
+  if (config.validation_samples == 0) whole.train_samples = limited(whole.train_samples, config.train_samples);
+  return whole;
+}
+
 DataSummary describe_dataset(const DataConfig& config, const DataPlaces& places) {
   try {
     return source_of(config.set).describe(config, places);
@@ -157,7 +164,7 @@ Dataset load_dataset(const DataConfig& config, const DataPlaces& places, const D
   const DataLog report = log ? log : [](const std::string&) {};
   Dataset set = load_or_fall_back(config, places, report);
   set.fingerprint = fingerprint_of(set);
-  set.training_set = set.train.samples;
+  if (set.training_set == 0) set.training_set = set.train.samples;
   // Before the limits: a run on fewer training samples is evaluated on the same samples as a full run.
   hold_out(set, config.validation_samples);
   if (set.remark.empty() && are_equal(set.train, set.test))

@@ -29,7 +29,8 @@ using DataLog = std::function<void(const std::string&)>;
 struct DataSourceEntry {
   // What is known before the data are loaded: reads headers and counts lines, and downloads nothing. Throws DataError.
   DataSummary (*describe)(const DataConfig& config, const DataPlaces& places);
-  // All samples, without the config's limits and without a fingerprint. Throws DataError.
+  // All samples, without the config's limits and without a fingerprint. Sets that are drawn may leave out the samples that these limits
+  // do, and give `training_set`. Throws DataError.
   Dataset (*load)(const DataConfig& config, const DataPlaces& places, const DataLog& log);
   // The labels of all training samples of a set that describe() found, for checks before they are trained. Null: they are known to be right, as
   // those of published and drawn sets. Throws DataError.
@@ -37,5 +38,9 @@ struct DataSourceEntry {
 };
 
 const DataSourceEntry& source_of(DataSource set);
+
+// The numbers of samples to be drawn of a set of `whole`, each of which depends on its own number only: those that the config's limits
+// leave, and all training samples if some of the last are held back.
+DataSummary drawn_part(const DataConfig& config, DataSummary whole);
 
 }  // namespace mgcompare

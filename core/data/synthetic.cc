@@ -86,8 +86,10 @@ DataSummary describe(const DataConfig& config, const DataPlaces&) {
 }
 
 Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog&) {
-  const DataSummary summary = describe(config, places);
-  return draw_samples(summary.spec, summary.train_samples, summary.test_samples, kSeed);
+  const DataSummary whole = describe(config, places), part = drawn_part(config, whole);
+  Dataset set = draw_samples(part.spec, part.train_samples, part.test_samples, kSeed);
+  set.training_set = whole.train_samples;
+  return set;
 }
 
 }  // namespace

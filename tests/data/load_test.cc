@@ -103,6 +103,26 @@ TEST(Load, DrawsDigitsOnlyWhenAllowed) {
   EXPECT_THAT(log, testing::Contains(HasSubstr("built-in digits")));
 }
 
+TEST(Load, DrawsOnlyTheSamplesThatTheLimitsLeave) {
+  DataConfig config;
+  config.shape = {3, 5, 7};
+  config.classes = 4;
+  config.samples = 900;
+  for (const auto& [source, size] : {std::pair{DataSource::digits, 60'000u}, {DataSource::synthetic, 900u}}) {
+    config.set = source;
+    config.train_samples = config.test_samples = 0;
+    const Dataset whole = load_dataset(config, {}, nullptr);
+    config.train_samples = 301;
+    config.test_samples = 33;
+    const Dataset part = load_dataset(config, {}, nullptr);
+    EXPECT_EQ(part.training_set, size);
+    EXPECT_EQ(part.fingerprint, fingerprint_of(part)) << "more were drawn";
+    EXPECT_EQ(fingerprint_of({.spec = whole.spec, .train = part_of(whole.train, 0, 301), .test = part_of(whole.test, 0, 33)}), part.fingerprint);
+  }
+  config.train_samples = 901;
+  EXPECT_THAT(refusal_of(config, {}), HasSubstr("data.train_samples is 901, but synthetic has only 900 samples available"));
+}
+
 TEST(Load, HoldsOutTheLastTrainingSamples) {
   DataConfig config;
   config.set = DataSource::digits;
