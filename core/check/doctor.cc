@@ -274,7 +274,7 @@ class LinkMeasurement {
       // Captured sequences of the other calls have waited for ever on GPUs, for a cause that is not known.
       if (group.recordable() && call != kAllReduce) continue;
       if (me == 0) report_(call + " over " + std::to_string(devices) + " devices");
-      for (std::size_t bytes = kLeastSum; bytes <= effort_.max_sum_bytes; bytes *= 4) {
+      for (std::size_t bytes = kLeastSum; bytes <= effort_.max_sum_bytes; bytes *= size_step()) {
         const double seconds = group.recordable() ? seconds_of_captured(me, member, [&] { make_call(call, group, vectors(me, devices, bytes, 0)); })
                                                   : seconds_behind_writes(me, member, call, devices, bytes, group);
         if (me != 0) continue;
@@ -283,6 +283,9 @@ class LinkMeasurement {
       }
     }
   }
+
+  // From one timed size to the next. Predictions interpolate, and the time jumps where a library changes its algorithm.
+  std::size_t size_step() const { return scope_.calls.size() > 1 ? 2 : 4; }
 
   // Of a vector of so many bytes.
   CallVectors vectors(std::size_t me, std::size_t devices, std::size_t bytes, std::size_t root) {
