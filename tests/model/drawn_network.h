@@ -67,8 +67,11 @@ class DrawnNetwork {
     if (by_chance(3)) add(layer("one_hot"));
     else add(embedding(one_of({1, 6, 16})));
     for (std::size_t k = below(3); k > 0; --k) {
-      add(recurrent(by_chance(2) ? "gru" : "lstm", one_of({1, 3, 8, 17}), true));
-      add_some_of({dropout(0.2), layer("layer_norm"), per_position(dense(one_of({1, 6}))), layer("gelu")});
+      const std::string type = by_chance(2) ? "gru" : "lstm";
+      const std::size_t units = one_of({1, 3, 8, 17});
+      add(recurrent(type, units, true));
+      // The norm of a single feature leaves rounding errors only.
+      add_some_of({dropout(0.2), layer(units > 1 ? "layer_norm" : "tanh"), per_position(dense(one_of({1, 6}))), layer("gelu")});
     }
     of_positions_ = by_chance(3);
     if (of_positions_) network_.targets = network_.shape[0];
@@ -141,7 +144,6 @@ class DrawnNetwork {
       add(dense(units));
       if (by_chance(2)) network_.layers.back().bias = false;
       if (by_chance(3)) add(layer("batch_norm"));
-      // Of a single feature it leaves rounding errors only.
       if (by_chance(3) && units > 1) add(layer("layer_norm"));
       if (!by_chance(4)) add(activation());
       if (by_chance(5)) add(dropout(0.3));
