@@ -40,7 +40,7 @@ class VerifyApart : public ::testing::TestWithParam<const char*> {};
 TEST_P(VerifyApart, InRealTimeOnlyFails) {
   const Verified verified = verify_faulty("elastic", {{"how", GetParam(), false, {}}});
   EXPECT_THAT(failures(verified), HasSubstr(kDepends));
-  for (const VerifyFinding& finding : verified.findings) EXPECT_TRUE(finding.verdict != Verdict::failed || finding.check == kDepends) << finding.check;
+  for (const VerifyFinding& finding : verified.findings) EXPECT_TRUE(finding.verdict != Verdict::failed || finding.check == kDepends) << finding.check << ": " << finding.figure;
 }
 
 class LongVerifyApart : public VerifyApart {};
