@@ -141,7 +141,7 @@ const std::vector<Column>& columns() {
 // The costs of the trial, which need the price of the report.
 static std::string costs_of(const Row& row, double price) {
   if (!(price > 0)) return ",,";
-  const bool is_done = row.state == RowState::finished && row.result.status == TrialStatus::done;
+  const bool is_done = row.is_done();
   return fmt::format("{},{},{}", number(price), is_done ? number(cost_of_training(row, price)) : "",
                      is_done ? number(cost_to_target(row, price)) : "");
 }

@@ -25,11 +25,10 @@
 #include "reports/row_order.h"
 #include "reports/straggler.h"
 #include "reports/text.h"
+#include "reports/titles.h"
 
 namespace mgcompare {
 namespace {
-
-std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
 
 struct Rival {
   const Cell* cell;

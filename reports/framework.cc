@@ -13,8 +13,6 @@
 namespace mgcompare {
 namespace {
 
-bool is_done(const Row& row) { return row.state == RowState::finished && row.result.status == TrialStatus::done; }
-
 // By the name of the framework, all its versions.
 std::map<std::string, std::set<std::string>> versions_by_name(const Run& run) {
   std::map<std::string, std::set<std::string>> all;
@@ -47,7 +45,7 @@ std::string like_of(const Row& row) {
 std::vector<Framework> frameworks_of(const Run& run) {
   std::vector<Framework> all;
   for (const Row& row : run.rows) {
-    if (is_own(row) || !is_done(row)) continue;
+    if (is_own(row) || !row.is_done()) continue;
     Framework framework{framework_of(row), plain(row.result.framework_version), {}};
     for (const auto& [name, version] : row.result.versions) framework.versions.emplace_back(plain(name), plain(version));
     if (std::find(all.begin(), all.end(), framework) == all.end()) all.push_back(std::move(framework));

@@ -17,7 +17,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr double kPower = 0.8, kSignificance = 0.05;
+constexpr double kPower = 0.8;
 constexpr int kDraws = 400;
 constexpr std::uint64_t kStream = 0x72657065;
 constexpr std::size_t kMost = 1000;  // more is no plan

@@ -55,11 +55,6 @@ void add_charts(const Overview& overview, Section& section, const std::function<
 }
 
 // "lenet: ", the beginning of a sentence about one part.
-std::string about(const Overview& overview, const Comparison& part) {
-  const std::string title = overview.title_of(part);
-  return title.empty() ? "" : title + ": ";
-}
-
 bool has_frameworks(const Overview& overview) {
   return std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.has_frameworks(); });
 }
@@ -77,7 +72,7 @@ Section scaling_section(const Overview& overview, const std::string& drawing, Js
   for (const Comparison& part : overview.parts) {
     const bool has_own = !scaling_charts(part).empty();
     has_curves |= has_own;
-    if (!has_own && drawing.empty()) section.sentence(about(overview, part) + no_curve(part));
+    if (!has_own && drawing.empty()) section.sentence(overview.prefix_of(part) + no_curve(part));
   }
   section.add(device_table(overview), true);
   add_tables(overview, section, best_rows_table, true);
@@ -93,8 +88,8 @@ std::optional<Section> framework_section(const Overview& overview, Json& charts)
                   "All frameworks train from the same weights and samples in the same order, under the same clock.");
   add_charts(overview, section, framework_charts, epoch_table, charts);
   for (const Comparison& part : overview.parts) {
-    if (const std::string text = framework_summary(part); !text.empty()) section.lead(about(overview, part) + text + ".");
-    for (const std::string& sentence : framework_sentences(part)) section.sentence(about(overview, part) + sentence + ".");
+    if (const std::string text = framework_summary(part); !text.empty()) section.lead(overview.prefix_of(part) + text + ".");
+    for (const std::string& sentence : framework_sentences(part)) section.sentence(overview.prefix_of(part) + sentence + ".");
   }
   add_tables(overview, section, framework_answer_table, true);
   add_tables(overview, section, mode_table, true);
@@ -138,11 +133,11 @@ Section why_section(const Overview& overview) {
   for (const Comparison& part : overview.parts) {
     const std::vector<Reason> reasons = explain(part);
     for (Reason reason : reasons) {
-      reason.evidence = about(overview, part) + reason.evidence;
+      reason.evidence = overview.prefix_of(part) + reason.evidence;
       section.reason(reason);
     }
     if (reasons.empty())
-      section.sentence(about(overview, part) + "No rule applies: no avoidable cost stands out in the measurements.");
+      section.sentence(overview.prefix_of(part) + "No rule applies: no avoidable cost stands out in the measurements.");
   }
   add_tables(overview, section, drift_table);
   add_tables(overview, section, break_even_table, true);
@@ -158,9 +153,9 @@ Section prediction_section(const Overview& overview, Json& charts) {
   const auto table = [&](const Comparison& part) { return prediction_table(all.at(&part)); };
   add_charts(overview, section, [&](const Comparison& part) { return prediction_charts(part, all.at(&part)); }, table, charts);
   for (const Comparison& part : overview.parts) {
-    if (all[&part].empty()) section.sentence(about(overview, part) + no_prediction(part));
-    for (const std::string& sentence : predicted_break_even(all[&part])) section.sentence(about(overview, part) + sentence);
-    for (const std::string& problem : prediction_problems(all[&part])) section.sentence(about(overview, part) + problem);
+    if (all[&part].empty()) section.sentence(overview.prefix_of(part) + no_prediction(part));
+    for (const std::string& sentence : predicted_break_even(all[&part])) section.sentence(overview.prefix_of(part) + sentence);
+    for (const std::string& problem : prediction_problems(all[&part])) section.sentence(overview.prefix_of(part) + problem);
   }
   add_tables(overview, section, table);
   add_tables(overview, section, [&](const Comparison& part) { return link_need_table(link_needs(part, all.at(&part))); }, true);
@@ -183,7 +178,7 @@ Section origin_section(const Overview& overview) {
   add_tables(overview, section, settings_table, true);
   add_tables(overview, section, failure_table, true);
   for (const Comparison& part : overview.parts)
-    for (const auto& [title, log] : failure_logs(part)) section.quote(about(overview, part) + title, "", log);
+    for (const auto& [title, log] : failure_logs(part)) section.quote(overview.prefix_of(part) + title, "", log);
   add_tables(overview, section, outlier_table, true);
   std::string notes;
   for (const std::string& note : notes_of(overview)) notes += plain(note) + "\n";

@@ -68,11 +68,6 @@ std::string sections_if_short(const std::vector<Table>& tables) {
 }
 
 // "lenet: ", the beginning of a sentence about one part.
-std::string about(const Overview& overview, const Comparison& part) {
-  const std::string title = overview.title_of(part);
-  return title.empty() ? "" : title + ": ";
-}
-
 std::string origin_of_data(const Overview& overview) {
   std::string text;
   for (const Comparison* part : overview.runs()) {
@@ -118,7 +113,7 @@ std::string reasons_section(const Overview& overview) {
   std::string text;
   for (const Comparison& part : overview.parts)
     for (const Reason& reason : explain(part))
-      text += fmt::format("- **{}**: {}{} {}\n", markdown(reason.title), markdown(about(overview, part)),
+      text += fmt::format("- **{}**: {}{} {}\n", markdown(reason.title), markdown(overview.prefix_of(part)),
                           markdown_sentence(reason.evidence), markdown_sentence(reason.action));
   return text.empty() ? "" : "\n## Why\n\n" + text;
 }
@@ -128,7 +123,7 @@ std::string curves(const Overview& overview, const std::string& picture) {
   if (!picture.empty()) return fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
   std::string text;
   for (const Comparison& part : overview.parts)
-    if (scaling_charts(part).empty()) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + no_curve(part)));
+    if (scaling_charts(part).empty()) text += fmt::format("\n{}\n", markdown_sentence(overview.prefix_of(part) + no_curve(part)));
   return text;
 }
 
@@ -141,9 +136,9 @@ std::string prediction_section(const Overview& overview) {
   for (const Table& table : tables_of(overview, [&](const Comparison& part) { return link_need_table(link_needs(part, all.at(&part))); }))
     if (!table.lines.empty()) text += markdown_section(table);
   for (const Comparison& part : overview.parts) {
-    if (all[&part].empty()) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + no_prediction(part)));
-    for (const std::string& sentence : predicted_break_even(all[&part])) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + sentence));
-    for (const std::string& problem : prediction_problems(all[&part])) text += fmt::format("\n{}\n", markdown_sentence(about(overview, part) + problem));
+    if (all[&part].empty()) text += fmt::format("\n{}\n", markdown_sentence(overview.prefix_of(part) + no_prediction(part)));
+    for (const std::string& sentence : predicted_break_even(all[&part])) text += fmt::format("\n{}\n", markdown_sentence(overview.prefix_of(part) + sentence));
+    for (const std::string& problem : prediction_problems(all[&part])) text += fmt::format("\n{}\n", markdown_sentence(overview.prefix_of(part) + problem));
   }
   return text;
 }
@@ -151,7 +146,7 @@ std::string prediction_section(const Overview& overview) {
 std::string framework_section(const Overview& overview) {
   std::string text;
   for (const Comparison& part : overview.parts)
-    for (const std::string& sentence : framework_sentences(part)) text += fmt::format("- {}{}.\n", markdown(about(overview, part)), markdown_sentence(sentence));
+    for (const std::string& sentence : framework_sentences(part)) text += fmt::format("- {}{}.\n", markdown(overview.prefix_of(part)), markdown_sentence(sentence));
   if (text.empty()) return "";
   const std::string answers = sections_if_any(tables_of(overview, framework_answer_table)), modes = sections_if_any(tables_of(overview, mode_table));
   return "\n## By framework\n\n" + text + answers + modes + sections_if_any(tables_of(overview, framework_table)) + sections_if_any(tables_of(overview, like_table));
@@ -161,7 +156,7 @@ std::string failure_section(const Overview& overview) {
   std::string text = sections(tables_of(overview, failure_table));
   for (const Comparison& part : overview.parts)
     for (const auto& [title, log] : failure_logs(part))
-      text += fmt::format("\n{}:\n\n{}", markdown_sentence(about(overview, part) + title), markdown_code(log));
+      text += fmt::format("\n{}:\n\n{}", markdown_sentence(overview.prefix_of(part) + title), markdown_code(log));
   return text;
 }
 
@@ -187,7 +182,7 @@ std::string config_section(const Run& run, const std::string& where) {
          markdown_code(run.info.config_yaml, "yaml");
 }
 
-std::string origin_section(const Overview& overview) {
+std::string origin_text(const Overview& overview) {
   std::string text = sections(run_tables_of(overview, environment_table)) + sections(run_tables_of(overview, order_table));
   for (const Comparison* part : overview.runs())
     text += config_section(*part->run, overview.has_runs() ? ", " + markdown(part->infrastructure) : "");
@@ -207,7 +202,7 @@ std::string markdown_report(const Overview& overview, const std::string& picture
   const auto of = [&](const auto& table) { return tables_of(overview, table); };
   if (!overview.has_results()) {
     return introduction(overview) + "\n" + markdown(kNoResults) + "\n" + failures_if_any(overview) + notes(overview) +
-           sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
+           sections_if_any(run_tables_of(overview, links_table)) + origin_text(overview);
   }
   // In the order of the page.
   return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections_if_any(of(best_rows_table)) +
@@ -216,7 +211,7 @@ std::string markdown_report(const Overview& overview, const std::string& picture
          sections_if_any(of(ladder_table)) + sections(of(bytes_table)) + sections_if_any(of(metric_table)) + reasons_section(overview) +
          sections_if_any(of(drift_table)) + sections_if_any(of(break_even_table)) + prediction_section(overview) + sections(of(results_table)) +
          sections(of(settings_table)) + failure_section(overview) + sections_if_any(of(outlier_table)) + notes(overview) +
-         sections_if_any(of(placement_table)) + sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
+         sections_if_any(of(placement_table)) + sections_if_any(run_tables_of(overview, links_table)) + origin_text(overview);
 }
 
 }  // namespace mgcompare

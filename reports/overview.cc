@@ -90,6 +90,11 @@ std::string Overview::title_of(const Comparison& part) const {
   return plain(title);
 }
 
+std::string Overview::prefix_of(const Comparison& part) const {
+  const std::string title = title_of(part);
+  return title.empty() ? "" : title + ": ";
+}
+
 std::vector<Table> tables_of(const Overview& overview, const std::function<Table(const Comparison&)>& table) {
   const bool has_networks = overview.has_networks(), has_runs = overview.has_runs();
   std::vector<Table> all;

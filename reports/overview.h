@@ -32,6 +32,8 @@ struct Overview {
   std::vector<const Comparison*> runs() const;
   // What distinguishes a part from the others: "lenet", "lenet, 2 x H200"; empty if it is the only one.
   std::string title_of(const Comparison& part) const;
+  // The same for the beginning of a sentence about the part: "lenet: ".
+  std::string prefix_of(const Comparison& part) const;
 };
 
 // One table for all parts, with a column for the network and one for the infrastructure if there are several. Parts whose table has

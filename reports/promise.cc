@@ -15,8 +15,6 @@
 namespace mgcompare {
 namespace {
 
-bool is_done(const Row& row) { return row.state == RowState::finished && row.result.status == TrialStatus::done; }
-
 bool trait_is(const Row& row, const char* key, const char* value) {
   const auto found = row.result.traits.find(key);
   return found != row.result.traits.end() && found->second == value;
@@ -84,7 +82,7 @@ std::string_view to_string(PromiseState state) {
 }
 
 bool promises_baseline(const Row& row) {
-  return is_done(row) && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "models", "one") &&
+  return row.is_done() && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "models", "one") &&
          !is_baseline_row(row);
 }
 
@@ -99,7 +97,7 @@ PromiseChecks::Departure PromiseChecks::Reference::one_later(std::size_t epoch) 
 PromiseChecks::PromiseChecks(const Run& run) {
   for (const Row& row : run.rows) {
     const bool is_reference = row.trial.reference && !row.trial.control;
-    if (is_done(row) && is_baseline_row(row) && (row.trial.is_repeat() || is_reference))
+    if (row.is_done() && is_baseline_row(row) && (row.trial.is_repeat() || is_reference))
       references_[control_group(row.trial)].baselines.try_emplace(row.trial.seed, &row);
   }
   for (const Row& row : run.rows)
@@ -127,7 +125,7 @@ PromiseChecks::PromiseChecks(const Run& run) {
 
 void PromiseChecks::add_rerun(const Row& row) {
   const auto reference = references_.find(control_group(row.trial));
-  if (!is_done(row) || reference == references_.end()) return;
+  if (!row.is_done() || reference == references_.end()) return;
   const auto baseline = reference->second.baselines.find(row.trial.seed);
   if (baseline == reference->second.baselines.end()) return;
   std::vector<Departure>& known = reference->second.control;

@@ -8,19 +8,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json spread(const Spread& spread) {
+Json interval(const Spread& spread) {
   if (spread.count == 0) return nullptr;
   return {{"median", json_number(spread.median)}, {"low", json_number(spread.low)}, {"high", json_number(spread.high)},
           {"count", spread.count}};
 }
 
 Json figure(const Spread& before, const Spread& after, const FigureChange& change) {
-  return {{"before", spread(before)}, {"after", spread(after)}, {"ratio", spread(change.ratio)},
+  return {{"before", interval(before)}, {"after", interval(after)}, {"ratio", interval(change.ratio)},
           {"verdict", to_string(change.absolute)}};
 }
 
 Json own(const FigureChange& change) {
-  return {{"before", spread(change.own_before)}, {"after", spread(change.own_after)}, {"ratio", spread(change.own_ratio)},
+  return {{"before", interval(change.own_before)}, {"after", interval(change.own_after)}, {"ratio", interval(change.own_ratio)},
           {"verdict", to_string(change.own)}};
 }
 

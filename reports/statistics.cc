@@ -11,8 +11,6 @@
 namespace mgcompare {
 namespace {
 
-constexpr double kSignificance = 0.05;
-
 bool beyond_noise(const Spread& one, const Spread& other) {
   const double smaller = std::min(std::abs(one.median), std::abs(other.median));
   return std::abs(one.median - other.median) > kNoiseFloor * smaller;

@@ -31,6 +31,8 @@ enum class Order { below, above, undecided };
 inline constexpr std::size_t kDecisiveRepeats = 3;
 // With so many repeats on each side the Mann-Whitney test is used.
 inline constexpr std::size_t kTestedRepeats = 9;
+// Of tests: the chance of a difference where there is none.
+inline constexpr double kSignificance = 0.05;
 // Medians with a smaller relative difference are undecided.
 inline constexpr double kNoiseFloor = 0.02;
 

@@ -9,11 +9,8 @@
 #include "reports/text.h"
 
 namespace mgcompare {
-namespace {
 
 std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
-
-}  // namespace
 
 std::string devices_text(std::size_t count, DeviceKind kind) {
   return fmt::format("{} {}{}", count, kind == DeviceKind::cpu ? "CPU core" : "GPU", count == 1 ? "" : "s");

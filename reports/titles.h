@@ -15,6 +15,8 @@ std::string devices_text(std::size_t count, DeviceKind kind);
 std::string title_of(const Cell& cell);
 // "a; b; c and 4 more rows"
 std::string titles_of(const std::vector<const Cell*>& cells);
+// "1.92"
+std::string factor_text(double factor);
 // "3.12 s [2.90 s .. 3.30 s]"; with one repeat only the median, with none "-".
 std::string with_range(const Spread& spread, std::string (*text)(double));
 // "1.92 [1.78 .. 2.05]"

@@ -12,7 +12,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kBytes = 8 << 20, kSmallBytes = 4;
+constexpr std::size_t kBytes = 8 << 20, kSmallMessage = 4;
 constexpr int kRepeats = 5, kSmallRepeats = 200;
 
 class Pair {
@@ -24,7 +24,7 @@ class Pair {
   HostPairLink measure() {
     HostPairLink link{from_, to_, true, 0, 0};
     std::vector<double> small, large;
-    for (int i = 0; i < kSmallRepeats; ++i) small.push_back(round_trip(kSmallBytes) / 2);
+    for (int i = 0; i < kSmallRepeats; ++i) small.push_back(round_trip(kSmallMessage) / 2);
     link.seconds_small = median(small);
     for (int i = 0; i < kRepeats; ++i) {
       prepare(static_cast<std::uint32_t>(i + 1));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/temporary_folder.h"
+#include "check/check_names.h"
 #include "check/reference.h"
 #include "check/weight_difference.h"
 #include "mgcompare/random.h"
@@ -30,7 +31,6 @@ constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kSettlesAgain[] = "settle() returns the same weights when it is called again";
 constexpr char kKeepsBuffers[] = "settle() leaves the statistics of batch normalisation as they were";
 constexpr char kLearnsFromPasses[] = "only samples that it learns from pass forward";
-constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
 constexpr char kSaves[] = "save() leaves the training as it was";
 constexpr char kWarmsUp[] = "the warm-up leaves the training as it was";
 constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "backends/backend_probe.h"
+#include "check/check_names.h"
 #include "check/drawn_samples.h"
 #include "check/observed_strategy.h"
 #include "check/other_samples.h"
@@ -33,15 +34,14 @@ constexpr char kEqualsRates[] = "equals one device with the learning rates of th
 constexpr char kEqualsSchedule[] = "equals one device through the schedule of the config in fp32 (average pooling, tanh for relu; no dropout)";
 constexpr char kEqualsAll[] = "equals one device on samples from all of the data in fp32 (average pooling, tanh for relu if it has them; no dropout)";
 constexpr char kEqualsAsIs[] = "equals one device after one step of the network as it is in fp32 (no dropout)";
-constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
-constexpr char kDepends[] = "the weights depend on the samples of two steps";
+constexpr char kUsesSamples[] = "the weights depend on the samples of two steps";
 constexpr char kReportsLoss[] = "reports the mean loss of one device in each epoch";
-constexpr std::size_t kEpochs = 4;
+constexpr std::size_t kBackendEpochs = 4;
 constexpr std::size_t kSmallBatch = 4;  // of the long training: many steps of few samples
 // Of the trainings with the config's batches: epochs of two full steps and one of a third of a batch. Larger batches would take most of the time.
-constexpr std::size_t kFullSteps = 2, kLastStep = 3, kOwnEpochs = 2;
+constexpr std::size_t kFullBatches = 2, kLastStep = 3, kOwnEpochs = 2;
 // Of the training with the config's schedule: epochs of two full steps and a short one.
-constexpr std::size_t kSamplesOfSchedule = 2 * kSmallBatch + kSmallBatch - 1, kMostEpochs = 60, kMostEpochsQuick = 16;
+constexpr std::size_t kSamplesOfSchedule = 2 * kSmallBatch + kSmallBatch - 1, kMostScheduleEpochs = 60, kMostScheduleEpochsQuick = 16;
 constexpr std::size_t kLargestBatch = 512, kLargestBatchQuick = 128, kMostBatches = 3;
 constexpr double kStatisticsLimit = 1e-2;  // weights within their limit change them by less
 // Relative to the loss, and absolute near zero. A loss that is summed in another order differs by 1e-6, and weights within their limit change it more.
@@ -114,7 +114,7 @@ class Check {
     listener_.found({verdict, of_.strategy.label, check, optimizer, devices, figure});
   }
 
-  Length brief() const { return {kEquals, kEpochs, divided_up(of_.scope.samples, kBackendSteps / kEpochs), of_.scope.samples}; }
+  Length brief() const { return {kEquals, kBackendEpochs, divided_up(of_.scope.samples, kBackendSteps / kBackendEpochs), of_.scope.samples}; }
 
   // A backend may keep their numbers in too few bits.
   Length from_all_data() const {
@@ -135,7 +135,7 @@ class Check {
   }
 
   Length through_schedule() const {
-    return {kEqualsSchedule, std::min(of_.config.epochs, of_.quick ? kMostEpochsQuick : kMostEpochs), kSmallBatch, kSamplesOfSchedule};
+    return {kEqualsSchedule, std::min(of_.config.epochs, of_.quick ? kMostScheduleEpochsQuick : kMostScheduleEpochs), kSmallBatch, kSamplesOfSchedule};
   }
 
   Length with_own_rates() const {
@@ -147,7 +147,7 @@ class Check {
 
   // A backend may compute large batches in another way: the largest, the smallest, and one between, of those that the others do not have.
   std::vector<Length> with_own_batches(std::size_t devices) const {
-    const std::size_t most = std::min(of_.quick ? kLargestBatchQuick : kLargestBatch, of_.dataset.train.samples / (kFullSteps + 1));
+    const std::size_t most = std::min(of_.quick ? kLargestBatchQuick : kLargestBatch, of_.dataset.train.samples / (kFullBatches + 1));
     Sizes batches;
     const auto add = [&](const ScalingConfig& scaling) {
       for (const std::size_t batch : scaling.batch) batches.insert(std::min(most, scaling.mode == ScalingMode::weak ? batch * devices : batch));
@@ -158,7 +158,7 @@ class Check {
     std::erase_if(batches, [&](std::size_t batch) { return batch <= brief().batch; });
     std::vector<Length> lengths;
     for (const std::size_t batch : chosen(batches, of_.quick ? 1 : kMostBatches))
-      lengths.push_back({kEqualsOwn, kOwnEpochs, batch, kFullSteps * batch + batch / kLastStep});
+      lengths.push_back({kEqualsOwn, kOwnEpochs, batch, kFullBatches * batch + batch / kLastStep});
     return lengths;
   }
 
@@ -263,9 +263,9 @@ class Check {
     length.epochs = 1;
     const Trial trial = trial_of(optimizer, devices, summary.backend, length);
     if (const std::string missing = missing_in_backend(summary, trial, trial.config); !missing.empty())
-      return report(Verdict::skipped, optimizer, devices, kDepends, missing);
+      return report(Verdict::skipped, optimizer, devices, kUsesSamples, missing);
     const std::vector<Range> places = places_of_epoch(length.samples, length.batch, of_.scope.seed);
-    if (places.empty()) return report(Verdict::skipped, optimizer, devices, kDepends, "an epoch has fewer than four steps");
+    if (places.empty()) return report(Verdict::skipped, optimizer, devices, kUsesSamples, "an epoch has fewer than four steps");
     if (listener_.training) listener_.training(optimizer, devices);
     try {
       const auto weights_of = [&](const Dataset& dataset) {
@@ -277,7 +277,7 @@ class Check {
       const Dataset dataset = samples_of(length);
       const std::vector<float> weights = weights_of(dataset);
       if (weights_of(dataset) != weights)
-        return report(Verdict::skipped, optimizer, devices, kDepends, "two trainings on the same samples give different bits");
+        return report(Verdict::skipped, optimizer, devices, kUsesSamples, "two trainings on the same samples give different bits");
       std::size_t compared = 0;
       for (const Range& place : places) {
         Dataset altered = dataset;
@@ -286,12 +286,12 @@ class Check {
         altered.train = std::move(*others);
         ++compared;
         if (weights_of(altered) != weights) continue;
-        return report(Verdict::failed, optimizer, devices, kDepends,
+        return report(Verdict::failed, optimizer, devices, kUsesSamples,
                       fmt::format("other samples at positions {} to {} of an epoch with batches of {} give the same bits: they are not learned from", place.begin,
                                   place.end - 1, length.batch));
       }
-      if (compared == 0) return report(Verdict::skipped, optimizer, devices, kDepends, "all samples are equal");
-      report(Verdict::passed, optimizer, devices, kDepends, fmt::format("other samples in {} places give other weights", compared));
+      if (compared == 0) return report(Verdict::skipped, optimizer, devices, kUsesSamples, "all samples are equal");
+      report(Verdict::passed, optimizer, devices, kUsesSamples, fmt::format("other samples in {} places give other weights", compared));
     } catch (const Interrupted&) {
       throw;
     } catch (...) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "check/check_names.h"
 #include "check/verify.h"
 #include "check/weight_difference.h"
 
@@ -17,8 +18,6 @@ using Verdict = VerifyFinding::Verdict;
 
 constexpr char kEveryEpoch[] = "settle() returns the same weights as one device after each epoch";
 constexpr char kWithinEpochs[] = "settle() returns the same weights as one device within epochs";
-constexpr char kResumesLate[] = "interrupted and resumed, it ends with the same weights ";
-constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
 
 // Of statistics, relative to their size. It is ten times what weights within their limits change, and more only where the control is farther.
 constexpr double kStatisticsGap = 1e-3;
@@ -164,7 +163,7 @@ void Verification::check_resumed(TrainingCase of, const std::string& what) {
   const std::optional<Traits> traits = fit(of);
   if (!traits || lacks_common_step(*traits)) return;
   of.saves = true;
-  const Expectation whole{kResumesLate + what, run(of).outcome.weights, 0};
+  const Expectation whole{std::string(kResumes) + " " + what, run(of).outcome.weights, 0};
   compare(of, whole.check, whole, trainings_.resume_saved(of));
 }
 

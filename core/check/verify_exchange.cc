@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/check_names.h"
 #include "check/verify.h"
 #include "check/weight_difference.h"
 #include "plan/least_bytes.h"
@@ -15,9 +16,8 @@ namespace {
 using Verdict = VerifyFinding::Verdict;
 
 constexpr char kCounted[] = "the ranks' exchange is counted";
-constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
+constexpr double kCountRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
 constexpr char kCeiling[] = "the ceiling exchanges nothing";
-constexpr char kDepends[] = "the model depends on every rank's samples";
 constexpr char kConserved[] = "applied gradients equal computed gradients", kConservedInRealTime[] = "in real time, applied gradients equal computed gradients";
 constexpr char kSingly[] = "each update applies a gradient as it was computed", kSinglyInRealTime[] = "in real time, each update applies a gradient as it was computed";
 constexpr char kRates[] = "gradients are applied at the learning rate of their step, or less if they are stale";
@@ -66,7 +66,7 @@ void Verification::check_sent(const TrainingCase& of, const Observation& plain, 
   for (std::size_t rank = 0; rank < plain.ranks.size(); ++rank) {
     for (const auto& [step, bytes] : disturbed.ranks[rank].sent) {
       const auto other = plain.ranks[rank].sent.find(step);
-      if (other == plain.ranks[rank].sent.end() || std::abs(other->second - bytes) <= kRounding * bytes + 8) continue;
+      if (other == plain.ranks[rank].sent.end() || std::abs(other->second - bytes) <= kCountRounding * bytes + 8) continue;
       return judge(false, of, kSent,
                    fmt::format("in step {} of epoch {} rank {} sends {:.3g} bytes, and {:.3g} where settle() was called at other steps",
                                step.second + 1, step.first + 1, rank, other->second, bytes));

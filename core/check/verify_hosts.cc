@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "check/check_names.h"
 #include "check/verify.h"
 #include "check/weight_difference.h"
 #include "mgcompare/random.h"
@@ -17,11 +18,9 @@ namespace {
 using Verdict = VerifyFinding::Verdict;
 using Weights = std::vector<std::vector<float>>;
 
-constexpr std::size_t kEpochs = 2;
+constexpr std::size_t kEpochsOnHosts = 2;
 constexpr int kMostAltered = 4;
 constexpr char kAlike[] = "all ranks have the same bits";
-constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
-constexpr char kDepends[] = "the model depends on every rank's samples";
 
 std::string text_of(const HostShape& shape) {
   return fmt::format("on {} hosts of {} rank{}", shape.hosts, shape.ranks, shape.ranks == 1 ? "" : "s");
@@ -51,7 +50,7 @@ Alteration alteration_of(const VerifyScope& scope, const Extent& extent, int ran
   const auto turn = scope.seed + static_cast<std::uint64_t>(rank);
   const Random random(scope.seed, turn);
   const std::size_t step = 1 + random.below(0, std::max<std::size_t>(2, extent.steps_per_epoch / 2) - 1);
-  return {rank, turn % kEpochs, step, random.uniform(1)};
+  return {rank, turn % kEpochsOnHosts, step, random.uniform(1)};
 }
 
 }  // namespace
@@ -60,7 +59,7 @@ void Verification::check_hosts(const StrategyConfig& strategy) {
   if (!on_cpu() || scope_.optimizers.empty()) return;
   for (const HostShape& shape : scope_.hosts) {
     TrainingCase of{.strategy = strategy, .optimizer = scope_.optimizers.front(), .ranks = shape.ranks * static_cast<int>(shape.hosts), .hosts = shape.hosts,
-                    .is_brief = true, .epochs = kEpochs, .in_real_time = true};
+                    .is_brief = true, .epochs = kEpochsOnHosts, .in_real_time = true};
     try {
       const std::optional<Traits> traits = fit(of);
       if (!traits || of.ranks < traits->least_ranks || of.ranks > traits->most_ranks || lacks_common_step(*traits)) continue;
@@ -100,7 +99,7 @@ void Verification::check_shape(TrainingCase of, const Traits& traits, const std:
 // (Facts::hosts), so how far the weights are from those of one host is no failure.
 void Verification::check_free_pace(TrainingCase of, const Traits& traits, const std::string& place) {
   of.in_real_time = false;
-  of.all_epochs = kEpochs;          // it has no limit of steps, and exchanges between hosts take long
+  of.all_epochs = kEpochsOnHosts;          // it has no limit of steps, and exchanges between hosts take long
   const TrainingOutcome plain = trainings_.run_on_hosts(of).outcome;
   if (traits.models == Traits::Models::one) compare(of, text_of(place, kAlike), {"", first_of_all(plain)}, plain);
   check_repetition(of, {"in virtual time, the same seed gives the same bits", plain.weights}, place);

@@ -11,7 +11,7 @@ namespace {
 using Verdict = VerifyFinding::Verdict;
 
 constexpr char kTrains[] = "another process trains the same weights";
-constexpr char kResumes[] = "another process resumes its checkpoint and ends with the same weights";
+constexpr char kResumesElsewhere[] = "another process resumes its checkpoint and ends with the same weights";
 
 }  // namespace
 
@@ -57,8 +57,8 @@ void Verification::check_kept(const StrategyConfig& strategy) {
     StrategyOptions options(of->strategy.options);
     const bool rounds = of->smooth && !(on_cpu() && trainings_.traits(*of, options).in_rank_order);
     const Expectation kept{kTrains, trainings_.kept_weights(*of), rounds ? rounding_limit(of->optimizer) : 0};
-    if (compare(*of, kTrains, kept, run(*of).outcome)) compare(*of, kResumes, kept, trainings_.resume_kept(*of));
-    else report(Verdict::skipped, *of, kResumes, "cannot be judged, because the training by itself is not as expected");
+    if (compare(*of, kTrains, kept, run(*of).outcome)) compare(*of, kResumesElsewhere, kept, trainings_.resume_kept(*of));
+    else report(Verdict::skipped, *of, kResumesElsewhere, "cannot be judged, because the training by itself is not as expected");
   } catch (...) {
     report_exception(strategy, scope_.optimizers.front());
   }

@@ -15,10 +15,10 @@ namespace {
 
 using Verdict = VerifyFinding::Verdict;
 
-constexpr char kDepends[] = "in real time, the model depends on every rank's samples";
+constexpr char kDependsInRealTime[] = "in real time, the model depends on every rank's samples";
 
 // The last ones are for what a model shows some exchanges later.
-constexpr std::size_t kEpochs = 6;
+constexpr std::size_t kEpochsInRealTime = 6;
 // A gradient that comes too late may be dropped in one training, but not each time.
 constexpr std::size_t kTrainings = 3;
 constexpr std::size_t kLeastSteps = kTrainings;  // of a part in all of them
@@ -99,7 +99,7 @@ void Verification::check_marks(TrainingCase of) {
   const MarkedSamples marks(static_cast<std::size_t>(of.ranks), scope_.samples, scope_.seed);
   of.marks = &marks;
   of.smooth = false;
-  of.all_epochs = kEpochs;
+  of.all_epochs = kEpochsInRealTime;
   if (!fit(of)) return;
   ShownParts shown(marks);
   bool drops = false;               // as options may ask it to
@@ -112,16 +112,16 @@ void Verification::check_marks(TrainingCase of) {
   for (std::size_t rank = 0; rank < marks.ranks(); ++rank) least = std::min(least, shown.count(rank));
   const auto missing = shown.first(kLeastSteps);
   if (missing && drops && least > 0)
-    return report(Verdict::printed, of, kDepends,
+    return report(Verdict::printed, of, kDependsInRealTime,
                   fmt::format("it applies other gradients than it computes; what each rank learns is in the model, in {} of {} parts or more", least,
                               marks.judged_parts()));
   if (missing) {
     const auto [rank, part] = *missing;
-    return judge(false, of, kDepends, fmt::format("what rank {} learns in {} steps of epoch {} is not in the model of any of {} trainings", rank,
+    return judge(false, of, kDependsInRealTime, fmt::format("what rank {} learns in {} steps of epoch {} is not in the model of any of {} trainings", rank,
                                                   part % 2 == 0 ? "odd" : "even", part / 2 + 1, kTrainings));
   }
-  if (least == 0) return report(Verdict::printed, of, kDepends, "not checked with all ranks: one made too few steps");
-  judge(true, of, kDepends, fmt::format("what each rank learns in even and in odd steps of an epoch is in the model, in {} of {} such parts or more", least,
+  if (least == 0) return report(Verdict::printed, of, kDependsInRealTime, "not checked with all ranks: one made too few steps");
+  judge(true, of, kDependsInRealTime, fmt::format("what each rank learns in even and in odd steps of an epoch is in the model, in {} of {} such parts or more", least,
                                         marks.judged_parts()));
 }
 

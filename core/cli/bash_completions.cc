@@ -9,7 +9,7 @@ namespace mgcompare {
 namespace {
 
 // bash replaces what follows the last = or : of a word, so that is left of each candidate.
-constexpr std::string_view kFunctions = R"bash(# Completions of mgcompare for bash, written by `mgcompare completions bash`.
+constexpr std::string_view kBashFunctions = R"bash(# Completions of mgcompare for bash, written by `mgcompare completions bash`.
 
 # Adds the candidates that begin with the word.
 _mgcompare_add() {
@@ -111,7 +111,7 @@ std::string bash_completions(const std::vector<std::string>& experiments) {
       if (other.words.size() == 2 && command.words.size() == 1 && other.words[0] == command.words[0]) words += " " + other.words[1];
     if (!words.empty()) arguments += fmt::format("    '{} '1) _mgcompare_add -W '{}' ;;\n", command.name(), words);
   }
-  return std::string(kFunctions) + fmt::format(R"bash(_mgcompare() {{
+  return std::string(kBashFunctions) + fmt::format(R"bash(_mgcompare() {{
   local line=${{COMP_LINE:0:COMP_POINT}} word= previous= command= number=0 each list names='{}'
   local experiments='{}' with_value=({})
   local -a words

@@ -1,4 +1,5 @@
 #include "cli/device_commands.h"
+#include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -48,7 +49,7 @@ nlohmann::json json_of(const PlatformSummary& platform) {
 }
 
 void print(const nlohmann::json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 void print_platform(const PlatformSummary& platform) {

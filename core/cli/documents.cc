@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFolder = "docs/", kExtension = ".md";
+constexpr std::string_view kFolder = "docs/", kDocumentExtension = ".md";
 
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; }
 
@@ -22,8 +22,8 @@ std::string with_documents(std::string_view text, const std::string& prefix) {
     if (at == std::string_view::npos) return result.append(text.substr(begin));
     std::size_t end = at + kFolder.size();
     while (end < text.size() && is_of_name(text[end])) ++end;
-    const bool is_document = text.substr(end).starts_with(kExtension) && (at == 0 || (text[at - 1] != '/' && !is_of_name(text[at - 1])));
-    if (is_document) end += kExtension.size();
+    const bool is_document = text.substr(end).starts_with(kDocumentExtension) && (at == 0 || (text[at - 1] != '/' && !is_of_name(text[at - 1])));
+    if (is_document) end += kDocumentExtension.size();
     const std::string_view name = text.substr(at, end - at);
     const fs::path installed = fs::path(prefix) / "share" / "doc" / "mgcompare" / name;
     std::error_code ignored;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kExtension = ".yaml";
+constexpr std::string_view kConfigExtension = ".yaml";
 // A longer sentence ends at its first colon or semicolon.
 constexpr std::size_t kLongSummary = 100;
 
@@ -50,14 +50,14 @@ std::vector<Experiment> installed_experiments() {
   std::vector<Experiment> all;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_of_experiments(), ignored))
-    if (entry.path().extension() == kExtension) all.push_back({entry.path().stem().string(), summary_of(entry.path())});
+    if (entry.path().extension() == kConfigExtension) all.push_back({entry.path().stem().string(), summary_of(entry.path())});
   std::sort(all.begin(), all.end(), [](const Experiment& a, const Experiment& b) { return a.name < b.name; });
   return all;
 }
 
 std::string experiment_file(const std::string& name) {
   if (name.empty() || name.find_first_of("./") != std::string::npos) return "";
-  const fs::path file = folder_of_experiments() / (name + std::string(kExtension));
+  const fs::path file = folder_of_experiments() / (name + std::string(kConfigExtension));
   std::error_code ignored;
   return fs::is_regular_file(file, ignored) ? file.string() : "";
 }

@@ -10,7 +10,7 @@ namespace mgcompare {
 namespace {
 
 // Text of a page: a backslash, a hyphen, and a point or quote at the start of a line have other meanings there.
-std::string escaped(std::string_view text) {
+std::string roff_escaped(std::string_view text) {
   std::string result;
   if (text.starts_with('.') || text.starts_with('\'')) result = "\\&";
   for (const char c : text) {
@@ -24,10 +24,10 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-std::string bold(std::string_view text) { return "\\fB" + escaped(text) + "\\fR"; }
-std::string italic(std::string_view text) { return "\\fI" + escaped(text) + "\\fR"; }
+std::string bold(std::string_view text) { return "\\fB" + roff_escaped(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff_escaped(text) + "\\fR"; }
 
-std::string entry(const std::string& term, std::string_view text) { return fmt::format(".TP\n{}\n{}\n", term, escaped(text)); }
+std::string entry(const std::string& term, std::string_view text) { return fmt::format(".TP\n{}\n{}\n", term, roff_escaped(text)); }
 
 std::string term_of(const OptionDescription& option) {
   if (option.is_positional()) return italic(option.value) + (option.repeatable ? " ..." : "");
@@ -38,10 +38,10 @@ std::string term_of(const OptionDescription& option) {
 
 std::string section_of(const CommandDescription& command) {
   const std::string arguments = command.arguments();
-  std::string text = fmt::format(".SS {}{}{}\n{}\n", escaped(command.name()), arguments.empty() ? "" : " ", escaped(arguments), escaped(command.purpose));
+  std::string text = fmt::format(".SS {}{}{}\n{}\n", roff_escaped(command.name()), arguments.empty() ? "" : " ", roff_escaped(arguments), roff_escaped(command.purpose));
   for (const OptionDescription& option : command.options) text += entry(term_of(option), option.text);
   text += ".PP\nExamples:\n.PP\n.nf\n.RS\n";
-  for (const std::string& example : command.examples) text += escaped(example) + "\n";
+  for (const std::string& example : command.examples) text += roff_escaped(example) + "\n";
   return text + ".RE\n.fi\n";
 }
 
@@ -71,7 +71,7 @@ std::string manual_page() {
           entry(italic("share/mgcompare/mgcompare.schema.json"), "JSON schema of a config, for editors") +
           entry(italic("lib/mgcompare/plugins/"), "Strategies and backends of the program") +
           entry(italic("share/doc/mgcompare/"), "Documentation: README.md, docs/ and a README.md for each strategy") +
-          ".SH SEE ALSO\n" + escaped("share/doc/mgcompare/docs/getting-started.md and README.md, the list of all pages, beside it; paths are relative to the prefix of the installation.") + "\n";
+          ".SH SEE ALSO\n" + roff_escaped("share/doc/mgcompare/docs/getting-started.md and README.md, the list of all pages, beside it; paths are relative to the prefix of the installation.") + "\n";
   return text;
 }
 

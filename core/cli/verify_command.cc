@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/progress_display.h"
@@ -183,7 +184,7 @@ int verify_strategies(const Command& command) {
     nlohmann::json json = {{"seed", request.seed}, {"devices", device_kind}, {"quick", request.quick}, {"passed", passed}};
     if (has_titles) json[has_networks ? "networks" : "variants"] = std::move(each);
     else json.update({{"strategies", each[0]["strategies"]}, {"findings", each[0]["findings"]}});
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json, 2));
   }
   return passed ? kDone : kProblemFound;
 }

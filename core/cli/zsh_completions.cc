@@ -11,7 +11,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::string_view kFunctions = R"(#compdef mgcompare
+constexpr std::string_view kZshFunctions = R"(#compdef mgcompare
 # Completions of mgcompare for zsh, written by `mgcompare completions zsh`.
 
 # Names of keys first, and their values after the =.
@@ -29,7 +29,7 @@ _mgcompare_assignments() {
 )";
 
 // Within the brackets and colons of a specification.
-std::string escaped(std::string_view text) {
+std::string zsh_escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '[' || c == ']' || c == ':' || c == '\\') result += '\\';
@@ -77,10 +77,10 @@ std::string values_functions(const CommandDescription& command) {
 }
 
 std::string specification(const CommandDescription& command, const OptionDescription& option) {
-  const std::string value = option.kind == ValueKind::flag ? "" : fmt::format(":{}:{}", escaped(option.value), action(command, option));
+  const std::string value = option.kind == ValueKind::flag ? "" : fmt::format(":{}:{}", zsh_escaped(option.value), action(command, option));
   if (option.is_positional()) return fmt::format("    '{}{}'", option.repeatable ? "*" : option.required ? "" : ":", value);
   const bool repeats = option.kind == ValueKind::assignment;
-  const std::string explained = fmt::format("[{}]{}", escaped(option.text), value);
+  const std::string explained = fmt::format("[{}]{}", zsh_escaped(option.text), value);
   if (option.short_name.empty()) return fmt::format("    '{}{}{}'", repeats ? "*" : "", option.long_name, explained);
   return fmt::format("    '({0} {1})'{{{0},{1}}}'{2}'", option.short_name, option.long_name, explained);
 }
@@ -116,13 +116,13 @@ std::string function_of(const CommandDescription& command) {
 }  // namespace
 
 std::string zsh_completions(const std::vector<std::string>& experiments) {
-  std::string text(kFunctions);
+  std::string text(kZshFunctions);
   text += fmt::format("_mgcompare_configs() {{\n  compadd -- {}\n  _files -g '*.(yaml|yml)'\n}}\n\n", fmt::join(experiments, " "));
   std::string commands, names;
   for (const CommandDescription& command : all_commands()) {
     text += function_of(command);
     if (command.words.size() > 1) continue;
-    commands += fmt::format("    '{}:{}'\n", command.name(), escaped(command.purpose));
+    commands += fmt::format("    '{}:{}'\n", command.name(), zsh_escaped(command.purpose));
     names += (names.empty() ? "" : "|") + command.name();
   }
   return text + fmt::format(R"(_mgcompare() {{

@@ -6,17 +6,15 @@
 
 namespace mgcompare {
 
-using Json = nlohmann::json;
-
 std::vector<std::string> differing_keys(const std::string& one, const std::string& other) {
   // Keys that begin with @ are not settings.
   const auto flatten = [](const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
-    return json.is_structured() ? json.flatten() : Json::object();
+    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    return json.is_structured() ? json.flatten() : nlohmann::json::object();
   };
-  const Json a = flatten(one), b = flatten(other);
+  const nlohmann::json a = flatten(one), b = flatten(other);
   std::set<std::string> keys;
-  const auto collect = [&](const Json& from, const Json& in) {
+  const auto collect = [&](const nlohmann::json& from, const nlohmann::json& in) {
     for (const auto& [key, value] : from.items()) {
       if (key.find("/@") != std::string::npos || (in.contains(key) && in[key] == value)) continue;
       std::string dotted = key.substr(std::min<std::size_t>(1, key.size()));

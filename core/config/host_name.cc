@@ -5,7 +5,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kLongestName = 253, kLongestLabel = 63;
+constexpr std::size_t kLongestHostName = 253, kLongestLabel = 63;
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -17,7 +17,7 @@ bool is_label(std::string_view label) {
 }  // namespace
 
 bool is_host_name(std::string_view name) {
-  if (name.size() > kLongestName) return false;
+  if (name.size() > kLongestHostName) return false;
   for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.')) {
     if (!is_label(name.substr(0, dot))) return false;
     name.remove_prefix(dot + 1);

@@ -5,21 +5,21 @@
 namespace mgcompare {
 namespace {
 
-using Count = std::size_t& (*)(LayerConfig&);
+using LayerCount = std::size_t& (*)(LayerConfig&);
 using Pair = std::size_t* (*)(LayerConfig&);
-using Number = double& (*)(LayerConfig&);
-using OptionalNumber = std::optional<double>& (*)(LayerConfig&);
-using Flag = bool& (*)(LayerConfig&);
+using LayerNumber = double& (*)(LayerConfig&);
+using LayerOptionalNumber = std::optional<double>& (*)(LayerConfig&);
+using LayerFlag = bool& (*)(LayerConfig&);
 using Initializer = InitializerConfig& (*)(LayerConfig&);
 
 }  // namespace
 
 const std::vector<LayerKey>& layer_keys() {
   static const std::vector<LayerKey> table = {
-      {"channels", "Outputs of a convolution.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
+      {"channels", "Outputs of a convolution.", LayerCount([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
        65536},
       {"units", "Outputs of a dense layer, or of an embedding for each token; size of the state of a gru or lstm.",
-       Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
+       LayerCount([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
        1 << 20},
       {"kernel", "Height and width of the window: one number, or [height, width].",
        Pair([](LayerConfig& c) { return &c.kernel[0]; }), 1, 1024},
@@ -27,30 +27,30 @@ const std::vector<LayerKey>& layer_keys() {
        Pair([](LayerConfig& c) { return &c.stride[0]; }), 1, 1024},
       {"padding", "Zero padding on each side.", Pair([](LayerConfig& c) { return &c.padding[0]; }), 0,
        1024},
-      {"bias", "Whether the outputs have a bias.", Flag([](LayerConfig& c) -> bool& { return c.bias; })},
-      {"rate", "Share of values that is dropped.", Number([](LayerConfig& c) -> double& { return c.rate; }), 0,
+      {"bias", "Whether the outputs have a bias.", LayerFlag([](LayerConfig& c) -> bool& { return c.bias; })},
+      {"rate", "Share of values that is dropped.", LayerNumber([](LayerConfig& c) -> double& { return c.rate; }), 0,
        0.999999},
       {"epsilon", "Added to the variance to avoid division by zero; default 1e-3 for batch_norm, 1e-5 for layer_norm.",
-       Number([](LayerConfig& c) -> double& { return c.epsilon; }), 1e-12, 1},
+       LayerNumber([](LayerConfig& c) -> double& { return c.epsilon; }), 1e-12, 1},
       {"momentum", "Share of the running statistics that is kept at each batch; default 0.99. With few steps 0.9 follows faster.",
-       Number([](LayerConfig& c) -> double& { return c.momentum; }), 0, 1},
+       LayerNumber([](LayerConfig& c) -> double& { return c.momentum; }), 0, 1},
       {"weights", "Initial weights: a name, or {normal: 0.01} or {uniform: 0.01}. xavier and he_normal are the same: normal with the "
        "variance 2 / inputs, as MXNet's Xavier(gaussian, in, 2); what is called Xavier elsewhere, with the variance 2 / (inputs + outputs), is glorot_uniform: up to "
        "sqrt(6 / (inputs + outputs)). he_fan_out: normal with 2 / outputs; fan_in_uniform: up to sqrt(1 / inputs). Default xavier, for embedding {uniform: 0.05}, for gru and lstm glorot_uniform. Biases start at 0.",
        Initializer([](LayerConfig& c) -> InitializerConfig& { return c.weights; })},
       {"weight_decay", "Weight decay of this layer's weights, in place of the optimiser's.",
-       OptionalNumber([](LayerConfig& c) -> std::optional<double>& { return c.weight_decay; }), 0, 1},
+       LayerOptionalNumber([](LayerConfig& c) -> std::optional<double>& { return c.weight_decay; }), 0, 1},
       {"per_position", "Whether the layer reads each position of a sequence by itself: time x features becomes time x units.",
-       Flag([](LayerConfig& c) -> bool& { return c.per_position; })},
+       LayerFlag([](LayerConfig& c) -> bool& { return c.per_position; })},
       {"tokens", "How many different tokens there are; 0: as many as in the data.",
-       Count([](LayerConfig& c) -> std::size_t& { return c.tokens; }), 0, 1 << 24},
+       LayerCount([](LayerConfig& c) -> std::size_t& { return c.tokens; }), 0, 1 << 24},
       {"radius", "Channels on each side of a channel that are summed with it.",
-       Count([](LayerConfig& c) -> std::size_t& { return c.radius; }), 0, 65536},
-      {"alpha", "Factor of the sum of squares; default 1e-4.", Number([](LayerConfig& c) -> double& { return c.alpha; }), 0, 1e6},
-      {"beta", "Exponent; default 0.75.", Number([](LayerConfig& c) -> double& { return c.beta; }), 0, 10},
-      {"offset", "Added to the sum of squares; default 1.", Number([](LayerConfig& c) -> double& { return c.offset; }), 1e-6, 1e6},
+       LayerCount([](LayerConfig& c) -> std::size_t& { return c.radius; }), 0, 65536},
+      {"alpha", "Factor of the sum of squares; default 1e-4.", LayerNumber([](LayerConfig& c) -> double& { return c.alpha; }), 0, 1e6},
+      {"beta", "Exponent; default 0.75.", LayerNumber([](LayerConfig& c) -> double& { return c.beta; }), 0, 10},
+      {"offset", "Added to the sum of squares; default 1.", LayerNumber([](LayerConfig& c) -> double& { return c.offset; }), 1e-6, 1e6},
       {"return_sequences", "Whether the output is the state after each position, time x units, or after the last one, units.",
-       Flag([](LayerConfig& c) -> bool& { return c.return_sequences; })},
+       LayerFlag([](LayerConfig& c) -> bool& { return c.return_sequences; })},
   };
   return table;
 }

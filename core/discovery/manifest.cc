@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "discovery/file_writers.h"
+#include "discovery/plugin_image.h"
 #include "mgcompare/error.h"
 
 namespace fs = std::filesystem;
@@ -30,23 +31,18 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 10;
 constexpr int kMostLevels = 4;
 constexpr std::size_t kMostCharacters = 200;
 
-[[noreturn]] void refuse(int code) {
-  if (code == ENOENT || code == ENOTDIR) throw Error("does not exist");
-  throw Error("cannot be read: " + error_text(code));
-}
-
 // Opening a device or a pipe could block.
 std::string bytes_of(const std::string& file) {
   const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat facts {};
-  if (descriptor.number() < 0 || fstat(descriptor.number(), &facts) != 0) refuse(errno);
+  if (descriptor.number() < 0 || fstat(descriptor.number(), &facts) != 0) refuse_unreadable(errno);
   if (!S_ISREG(facts.st_mode)) throw Error("is not a regular file");
   std::string bytes(kMostBytes + 1, '\0');
   std::size_t size = 0;
   for (;;) {
     const ssize_t count = read(descriptor.number(), bytes.data() + size, bytes.size() - size);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) refuse(errno);
+    if (count < 0) refuse_unreadable(errno);
     if (count == 0) break;
     size += static_cast<std::size_t>(count);
   }

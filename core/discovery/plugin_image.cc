@@ -29,15 +29,10 @@ constexpr std::size_t kLongestRecord = 4096;
 // The name in the strings of the dynamic symbols, where a zero ends it. Linkers store a name that ends another one only as a part
 // of that one, so no zero need be before it. The loader decides.
 constexpr std::string_view kSymbolEntry("mgcompare_plugin\0", 17);
-constexpr std::string_view kMagic(ELFMAG, SELFMAG);
+constexpr std::string_view kElfMagic(ELFMAG, SELFMAG);
 
 constexpr char kNotALibrary[] = "is not a shared library";
 constexpr char kDamaged[] = "is damaged: its tables do not fit into the file; build it again";
-
-[[noreturn]] void refuse(int code) {
-  if (code == ENOENT || code == ENOTDIR) throw Error("does not exist");
-  throw Error("cannot be read: " + error_text(code));
-}
 
 void check_kind(const struct stat& facts) {
   if (!S_ISREG(facts.st_mode)) throw Error("is not a regular file");
@@ -51,7 +46,7 @@ std::string read_part(int descriptor, std::size_t begin, std::size_t count) {
   while (done < count) {
     const ssize_t now = pread(descriptor, bytes.data() + done, count - done, static_cast<off_t>(begin + done));
     if (now < 0 && errno == EINTR) continue;
-    if (now < 0) refuse(errno);
+    if (now < 0) refuse_unreadable(errno);
     if (now == 0) break;
     done += static_cast<std::size_t>(now);
   }
@@ -79,7 +74,7 @@ using Section = ElfW(Shdr);
 using Symbol = ElfW(Sym);
 
 Header header_of(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic)) throw Error(kNotALibrary);
+  if (!bytes.starts_with(kElfMagic)) throw Error(kNotALibrary);
   const auto header = structure<Header>(bytes, 0);
   const Header& own = __ehdr_start;
   if (header.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] || header.e_ident[EI_DATA] != own.e_ident[EI_DATA] ||
@@ -151,16 +146,21 @@ bool parse_record(std::string_view text, PluginRecord& record) {
 
 }  // namespace
 
+void refuse_unreadable(int code) {
+  if (code == ENOENT || code == ENOTDIR) throw Error("does not exist");
+  throw Error("cannot be read: " + error_text(code));
+}
+
 std::string read_plugin_bytes(const std::string& file) {
   struct stat facts {};
-  if (stat(file.c_str(), &facts) != 0) refuse(errno);
+  if (stat(file.c_str(), &facts) != 0) refuse_unreadable(errno);
   check_kind(facts);
   // The file may have been replaced since: the flags make sure that opening does not wait.
   const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (descriptor.number() < 0 || fstat(descriptor.number(), &facts) != 0) refuse(errno);
+  if (descriptor.number() < 0 || fstat(descriptor.number(), &facts) != 0) refuse_unreadable(errno);
   check_kind(facts);
   const auto size = static_cast<std::size_t>(facts.st_size);
-  if (read_part(descriptor.number(), 0, std::min(size, kMagic.size())) != kMagic) throw Error(kNotALibrary);
+  if (read_part(descriptor.number(), 0, std::min(size, kElfMagic.size())) != kElfMagic) throw Error(kNotALibrary);
   return read_part(descriptor.number(), 0, size);
 }
 

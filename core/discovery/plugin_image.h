@@ -17,6 +17,9 @@ struct PluginRecord {
   std::string contract, name, description;
 };
 
+// Throws Error, the rest of a sentence about the file, for a system error of opening or reading it.
+[[noreturn]] void refuse_unreadable(int code);
+
 // The bytes of a file. Throws Error, the rest of a sentence about the file ("does not exist"), unless it is a regular file of
 // at most kPluginLimit bytes that begins like a shared library. Symbolic links are followed. Nothing else is opened: opening
 // a device or a pipe can block.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -60,7 +61,7 @@ std::optional<Message> MessageReader::next() {
 }
 
 bool MessageWriter::send(std::string_view kind, const nlohmann::json& body) {
-  const std::string content = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string content = json_text(body);
   if (content.size() + kEnvelopeBytes > kMessageLimit)
     throw Error(fmt::format("a message of {} bytes, over the limit of {}", content.size(), kMessageLimit));
   std::string frame;

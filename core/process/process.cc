@@ -37,7 +37,7 @@ void forget(pid_t id) { std::erase(live_children, id); }
 
 bool is_owned(pid_t id) { return std::find(live_children.begin(), live_children.end(), id) != live_children.end(); }
 
-[[noreturn]] void fail(const char* what) {
+[[noreturn]] void fail_to_start(const char* what) {
   const int code = errno;
   throw Error(fmt::format("cannot start a worker process: {}: {}{}", what, error_text(code),
                           is_limit(code) ? "" : "; end other processes and run the command again"));
@@ -149,13 +149,13 @@ std::string Ending::text() const {
 Process::Process(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
                  Output output) {
   int channel[2], pipe_ends[2] = {-1, -1};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) fail("no socket pair");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) fail_to_start("no socket pair");
   channel_ = Descriptor(channel[0]);
   Descriptor child_channel(channel[1]);
   // A worker that no longer reads must not block the runner.
   const timeval timeout{5, 0};
   setsockopt(channel[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-  if (output == Output::piped && pipe2(pipe_ends, O_CLOEXEC) != 0) fail("no pipe");
+  if (output == Output::piped && pipe2(pipe_ends, O_CLOEXEC) != 0) fail_to_start("no pipe");
   output_ = Descriptor(pipe_ends[0]);
   Descriptor child_output(pipe_ends[1]);
   if (output == Output::piped) fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
@@ -168,7 +168,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::map<std::
   const ChildSide side{getpid(),         child_channel.number(), position_.descriptor(), child_output.number(),
                        nothing.number(), argument_list.data(),   variable_list.data()};
   id_ = fork();
-  if (id_ < 0) fail("no new process");
+  if (id_ < 0) fail_to_start("no new process");
   if (id_ == 0) become_child(side);
   setpgid(id_, id_);
   live_children.push_back(id_);
@@ -180,7 +180,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::map<std::
     waitpid(id_, nullptr, 0);
     forget(id_);
     errno = error;
-    fail(error == ENOSYS ? "the kernel cannot watch it (5.3 or newer is needed)" : "it cannot be watched");
+    fail_to_start(error == ENOSYS ? "the kernel cannot watch it (5.3 or newer is needed)" : "it cannot be watched");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/json_text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -82,7 +83,7 @@ void append_text(std::string& text, const std::string& value) {
   if (std::all_of(value.begin(), value.end(), needs_nothing))
     ((text += '"') += value) += '"';
   else
-    text += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += json_text(value);
 }
 
 // The shortest digits that parse to the same number; a floating-point number keeps a point or an exponent.

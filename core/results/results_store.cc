@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_text.h"
 #include "base/random_token.h"
 #include "results/continuation.h"
 #include "results/results_database.h"
@@ -26,8 +27,6 @@ constexpr char kRestored[] = "another program changed the row of this trial in r
                              "written again from the plan";
 
 // Arguments and warnings may not be UTF-8; invalid bytes become U+FFFD.
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 void set(const Database& database, const std::string& key, const std::string& value) {
   database.run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", {key, value});
 }
@@ -86,16 +85,16 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     set(session_->database(), "schema", kResultSchema);
     set(session_->database(), kRunIdentity, random_token());
     set(session_->database(), "program_version", info.program_version);
-    set(session_->database(), "builds", dump(Json(info.builds)));
+    set(session_->database(), "builds", json_text(Json(info.builds)));
     set(session_->database(), "name", info.name);
     set(session_->database(), "config_json", info.config_json);
     set(session_->database(), "config_hash", info.config_hash);
     set(session_->database(), "config_yaml", info.config_yaml);
-    if (info.arguments) set(session_->database(), "arguments", dump(Json(*info.arguments)));
+    if (info.arguments) set(session_->database(), "arguments", json_text(Json(*info.arguments)));
     set(session_->database(), "started", utc_now());
-    set(session_->database(), "warnings", dump(Json(info.warnings)));
-    set(session_->database(), "links", dump(Json(info.links)));
-    set(session_->database(), "taints", dump(Json(info.taints)));
+    set(session_->database(), "warnings", json_text(Json(info.warnings)));
+    set(session_->database(), "links", json_text(Json(info.links)));
+    set(session_->database(), "taints", json_text(Json(info.taints)));
     write_environment(session_->database(), info.environment);
     int position = 0;
     for (const Trial& trial : plan) {
@@ -217,10 +216,10 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
     // Earlier results stay doubtful after the machine has been repaired.
     for (const std::string& taint : info.taints)
       if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
-    set(session_->database(), "taints", dump(Json(taints)));
+    set(session_->database(), "taints", json_text(Json(taints)));
     if (trains) {
-      if (!info.builds.empty()) set(session_->database(), "builds", dump(Json(info.builds)));
-      set(session_->database(), "links", dump(Json(info.links)));
+      if (!info.builds.empty()) set(session_->database(), "builds", json_text(Json(info.builds)));
+      set(session_->database(), "links", json_text(Json(info.links)));
       write_environment(session_->database(), continued(run.info, info));
     }
     seal_run(session_->database());
@@ -255,7 +254,7 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
     set(session_->database(), "data_fingerprint", fingerprint);
     set(session_->database(), "data_remark", remark);
     // With the one that another program changed the properties: from now on they have a fitting checksum.
-    set(session_->database(), "taints", dump(Json(info.taints)));
+    set(session_->database(), "taints", json_text(Json(info.taints)));
     seal_run(session_->database());
   });
 }

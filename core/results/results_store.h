@@ -76,6 +76,8 @@ struct Row {
   int sequence = 0;                 // order of finishing, counted from 1; 0: not finished
   std::string started, finished;
   Result result;                    // of the last attempt, if finished
+
+  bool is_done() const { return state == RowState::finished && result.status == TrialStatus::done; }
 };
 
 struct Run {

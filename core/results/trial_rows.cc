@@ -6,6 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/sha256.h"
 #include "results/row_checksum.h"
 
@@ -14,14 +15,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Strings from plugins and logs may not be UTF-8; invalid bytes become U+FFFD.
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 // Stores the config, once for equal ones. Returns its key.
 std::string store_config(const Database& database, const Config& config) {
-  const std::string text = dump(Json(config)), hash = sha256(text);
+  const std::string text = json_text(Json(config)), hash = sha256(text);
   database.run("INSERT INTO config VALUES (?, ?) ON CONFLICT (sha256) DO UPDATE SET json = excluded.json WHERE json <> excluded.json",
                {hash, text});
   return hash;
@@ -39,7 +37,7 @@ int position_of(const Database& database, std::int64_t number) {
   return static_cast<int>(position);
 }
 
-std::string definition_of(const Trial& trial) { return dump(Json(static_cast<const TrialKey&>(trial))); }
+std::string definition_of(const Trial& trial) { return json_text(Json(static_cast<const TrialKey&>(trial))); }
 
 void delete_details(const Database& database, std::int64_t number) {
   for (const char* table : {"epoch", "window", "rank", "metric"})

@@ -16,6 +16,7 @@
 #include "base/atomic_file.h"
 #include "base/descriptor.h"
 #include "base/error_text.h"
+#include "base/json_text.h"
 #include "base/sha256.h"
 #include "mgcompare/error.h"
 
@@ -175,7 +176,7 @@ void set_directory_aside(const Directory& folder, const std::string& name) {
 bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std::uint64_t most_bytes) {
   Contents contents;
   contents.add(std::string_view(checkpoint.identity));
-  contents.add(std::string_view(checkpoint.progress.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+  contents.add(std::string_view(json_text(checkpoint.progress)));
   contents.add(checkpoint.ranks);
   if (contents.bytes().size() > most_bytes) return false;
   Contents size;

@@ -14,9 +14,9 @@
 namespace mgcompare {
 namespace {
 
-constexpr int kAttempts = 3;         // for a shortage of descriptors or processes to pass
-constexpr std::chrono::milliseconds kPause{200};
-constexpr double kStepSeconds = 60;  // time limit of each step; a copy over a broken link may hang
+constexpr int kDoctorAttempts = 3;         // for a shortage of descriptors or processes to pass
+constexpr std::chrono::milliseconds kDoctorPause{200};
+constexpr double kDoctorSeconds = 60;  // time limit of each step; a copy over a broken link may hang
 
 nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context) {
   DoctorScope scope;
@@ -98,7 +98,7 @@ LinkMeasurements measure_links_in_worker(Supervisor& supervisor, DeviceKind kind
   const Reply reply = supervisor.ask(
       "links",
       {{"kind", to_string(kind)}, {"devices", scope.devices}, {"groups", scope.groups}, {"brief", scope.brief}, {"calls", scope.calls}},
-      kStepSeconds, {{}, on_note});
+      kDoctorSeconds, {{}, on_note});
   if (reply.answered()) return reply.body.get<LinkMeasurements>();
   LinkMeasurements links;
   links.kind = std::string(to_string(kind));
@@ -113,9 +113,9 @@ std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, D
   std::vector<DeviceStatus> answers;
   for (const std::string& id : ids) {
     std::optional<DeviceStatus> answer = check_device(supervisor, kind, id, limit_seconds);
-    for (int attempt = 1; attempt < kAttempts && answer && is_passing_shortage(answer->silence); ++attempt) {
+    for (int attempt = 1; attempt < kDoctorAttempts && answer && is_passing_shortage(answer->silence); ++attempt) {
       supervisor.end_worker();
-      std::this_thread::sleep_for(kPause);
+      std::this_thread::sleep_for(kDoctorPause);
       answer = check_device(supervisor, kind, id, limit_seconds);
     }
     if (!answer || is_passing_shortage(answer->silence)) return std::nullopt;

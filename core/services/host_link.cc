@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -18,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPause = 20ms;
+constexpr auto kPollPause = 20ms;
 constexpr auto kBeat = 1s, kBetweenNotes = 5s;
 
 }  // namespace
@@ -42,13 +43,13 @@ void HostLink::run() {
       std::fprintf(stderr, "mgcompare: %s\n", error.what());
       _exit(EXIT_FAILURE);
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kPollPause);
   }
 }
 
 void HostLink::send(std::size_t host, const std::string& kind, const nlohmann::json& body) {
   const nlohmann::json message = {{"kind", kind}, {"body", body}};
-  transport_.send(host, message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  transport_.send(host, json_text(message));
 }
 
 void HostLink::take(const HostMessage& message) {

@@ -13,7 +13,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr double kStepSeconds = 60;  // time limit of each step
+constexpr double kSurveySeconds = 60;  // time limit of each step
 
 LinkMeasurements links_of(const PlatformSummary& platform, const std::function<void(const std::string&)>& report) {
   std::string last = "opening them";
@@ -51,7 +51,7 @@ HostSurvey survey_hosts(const HostsConfig& hosts, const SupervisorSettings& sett
   const auto on_note = [&](const nlohmann::json& note) {
     if (note.contains("step")) report(plain(note["step"].get<std::string>()));
   };
-  const Reply reply = supervisor.ask("survey", {{"measures", measures}}, kStepSeconds, {{}, on_note});
+  const Reply reply = supervisor.ask("survey", {{"measures", measures}}, kSurveySeconds, {{}, on_note});
   if (reply.status == TrialStatus::failed) throw Error(reply.cause);
   const nlohmann::json& found = reply.require("the hosts cannot be surveyed", "run the command again");
   HostSurvey survey;

@@ -14,7 +14,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr double kAnswerSeconds = 60, kDataSeconds = 600;
+constexpr double kHostsSeconds = 60, kDataSeconds = 600;
 
 bool is_on_several(const Trial& trial) { return trial.hosts > 1 && trial.unavailable.empty(); }
 
@@ -41,7 +41,7 @@ void HostTrials::check(const std::vector<Trial>& trials, const Config& config, c
     if (reply.status == TrialStatus::failed) throw Error(reply.cause);
     return reply.require("the hosts cannot be used", "run the command again");
   };
-  const nlohmann::json compared = expect(supervisor_->ask("hosts", {{"devices", devices}}, kAnswerSeconds));
+  const nlohmann::json compared = expect(supervisor_->ask("hosts", {{"devices", devices}}, kHostsSeconds));
   for (const nlohmann::json& warning : compared.at("warnings")) warnings_.push_back(warning.get<std::string>());
   const nlohmann::json data =
       expect(supervisor_->ask("data", {{"config", config}, {"data_folder", files.data_folder}, {"send_data", files.send_data}}, kDataSeconds));
@@ -76,7 +76,7 @@ Result HostTrials::run(const Trial& trial, const TrialFiles& files, const std::f
 bool HostTrials::can_use_hosts() {
   supervisor_.reset();
   start();
-  const bool answered = supervisor_->ask("hosts", {{"devices", nlohmann::json::object()}}, kAnswerSeconds).answered();
+  const bool answered = supervisor_->ask("hosts", {{"devices", nlohmann::json::object()}}, kHostsSeconds).answered();
   if (!answered) supervisor_.reset();
   return answered;
 }

@@ -34,13 +34,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_
 
 namespace {
 
-constexpr double kDataSeconds = 600;       // large files are scanned
+constexpr double kSamplesSeconds = 600;       // large files are scanned
 constexpr double kDevicesSeconds = 60;     // starting a driver takes long
 constexpr double kStrategySeconds = 10;
 constexpr double kBackendSeconds = kDescribeSeconds + 15;  // an interpreter that ends has children to end
 // A shortage of descriptors or processes may pass.
-constexpr int kAttempts = 3;
-constexpr std::chrono::milliseconds kPause{200};
+constexpr int kSurveyAttempts = 3;
+constexpr std::chrono::milliseconds kSurveyPause{200};
 constexpr double kSilenceSeconds = 10;     // a probe reports no progress, only heartbeats
 // Of one plugin and the objects that it makes. Their constructors allocate nothing large (strategy.h).
 constexpr double kStrategyGibibytes = 2;
@@ -137,9 +137,9 @@ void ProbeClient::search(std::vector<std::string> extra_plugin_paths) {
 std::vector<PlatformSummary> ProbeClient::platforms() {
   if (!platforms_) {
     std::vector<PlatformSummary> found = list_platforms();
-    for (int attempt = 1; attempt < kAttempts && !shortage_in(found).empty(); ++attempt) {
+    for (int attempt = 1; attempt < kSurveyAttempts && !shortage_in(found).empty(); ++attempt) {
       supervisor_.end_worker();
-      std::this_thread::sleep_for(kPause);
+      std::this_thread::sleep_for(kSurveyPause);
       found = list_platforms();
     }
     // Otherwise the trials would be recorded as lacking devices.
@@ -165,7 +165,7 @@ std::vector<PluginSummary> ProbeClient::plugins() {
 }
 
 DataSummary ProbeClient::samples(const Config& config) {
-  const Reply reply = supervisor_.ask("samples", {{"config", config}, {"data_folder", data_folder_}}, kDataSeconds);
+  const Reply reply = supervisor_.ask("samples", {{"config", config}, {"data_folder", data_folder_}}, kSamplesSeconds);
   // An error of the data is a whole sentence; the end of a worker is not.
   if (reply.status == TrialStatus::failed) throw Error(reply.cause);
   if (!reply.answered()) throw Error(fmt::format("the data cannot be read: {}; run the command again", reply.failure()));

@@ -26,12 +26,13 @@
 #include "results/target_crossing.h"
 #include "results/weight_sketch.h"
 #include "train/evaluation.h"
+#include "train/outcome.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr double kEndSeconds = 10;
-constexpr double kSecondsBetweenReports = 1;
+constexpr double kSecondsBetweenProgress = 1;
 
 // The network on the first device of the trial, with the test samples.
 class Evaluator {
@@ -69,12 +70,6 @@ class Evaluator {
   std::size_t batch_;
   std::unique_ptr<Feed> feed_;
 };
-
-std::string hash_of(const std::vector<float>& weights) {
-  Sha256 hash;
-  hash.add(weights.data(), weights.size() * sizeof(float));
-  return hash.digest();
-}
 
 Manifest manifest_of(const Trial& trial) {
   try {
@@ -171,7 +166,7 @@ class BackendTraining {
   void report_progress() {
     check_stop();
     if (now() < next_report_) return;
-    next_report_ = now() + kSecondsBetweenReports;
+    next_report_ = now() + kSecondsBetweenProgress;
     request_.report({phase_, epoch_, trial_.config.epochs, 0, steps_due(), result_.epochs.empty() ? 0 : result_.epochs.back().loss});
   }
 
@@ -250,7 +245,7 @@ class BackendTraining {
     result_.accuracy = epoch.accuracy;
     if (report.steps > 0) step_seconds_.push_back(seconds / static_cast<double>(report.steps));
     result_.seconds_to_target = crossing_of(result_.epochs, trial_.config.target_accuracy).seconds;
-    if (epoch_ + 1 == trial_.config.epochs) result_.weights_hash = hash_of(weights.parameters);
+    if (epoch_ + 1 == trial_.config.epochs) result_.weights_hash = weights_hash(weights.parameters);
     if (request_.settled) request_.settled(epoch_, weights);
   }
 

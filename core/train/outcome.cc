@@ -29,12 +29,6 @@ Tally tested_by(const std::vector<RankEpoch>& ranks) {
   return tested;
 }
 
-std::string hash_of(const std::vector<float>& weights) {
-  Sha256 hash;
-  hash.add(weights.data(), weights.size() * sizeof(float));
-  return hash.digest();
-}
-
 void describe(Result& result, const TrialFacts& facts) {
   const Trial& trial = *facts.trial;
   const bool local_norm = facts.spec->buffers > 0 && trial.config.batch_norm == BatchNormPolicy::local && trial.ranks() > 1;
@@ -102,6 +96,12 @@ Departures departures_of(const std::vector<RankEpoch>& ranks, const TrialFacts& 
 }
 
 }  // namespace
+
+std::string weights_hash(const std::vector<float>& weights) {
+  Sha256 hash;
+  hash.add(weights.data(), weights.size() * sizeof(float));
+  return hash.digest();
+}
 
 double evaluated_accuracy(const std::vector<RankEpoch>& ranks, const TrialFacts& facts) {
   const Tally tested = tested_by(ranks);
@@ -190,7 +190,7 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Ho
   result.samples_per_second = result.seconds_training > 0 ? static_cast<double>(result.samples) / result.seconds_training : 0;
   result.harness_share = result.seconds_training > 0 ? first.times.harness / result.seconds_training : 0;
   result.windows = windows_of(of_last_stage(first.intervals.all(), facts.traits.stages, result.steps));
-  result.weights_hash = hash_of(first.settled_weights);
+  result.weights_hash = weights_hash(first.settled_weights);
   result.ranks = report.times;
   result.metrics = report.metrics;
   result.placement = report.placement;

@@ -2,6 +2,7 @@
 
 // Assembles the result of a trial from what its ranks report. Called by one thread of the first host while the ranks wait.
 
+#include <string>
 #include <vector>
 
 #include "train/rank.h"
@@ -11,6 +12,9 @@ namespace mgcompare {
 
 struct HostReport;
 struct RankEpoch;
+
+// The SHA-256 of the weights, as in results.
+std::string weights_hash(const std::vector<float>& weights);
 
 // The properties that all ranks of a trial share.
 struct TrialFacts {

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "config/sample_spec_json.h"
 
 namespace mgcompare {
@@ -46,7 +47,7 @@ Split receive_split(const HostSpan& hosts, const nlohmann::json& sizes) {
 void send_data(const HostSpan& hosts, const Dataset& data, const std::function<void()>& after_part) {
   const nlohmann::json header = {{"name", data.name}, {"origin", data.origin}, {"remark", data.remark}, {"fingerprint", data.fingerprint},
                                  {"spec", data.spec}, {"training_set", data.training_set}, {"train", sizes_of(data.train)}, {"test", sizes_of(data.test)}};
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = json_text(header);
   broadcast(hosts, text);
   for (const Split* split : {&data.train, &data.test}) {
     move_parts(hosts, split->values.data(), split->values.size(), after_part);

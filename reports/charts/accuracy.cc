@@ -181,7 +181,7 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
 }
 
 // Final accuracy against the global batch, one chart for each number of devices.
-ChartGroup over_batches(const Comparison& comparison) {
+ChartGroup accuracy_over_batches(const Comparison& comparison) {
   ChartGroup group{"Accuracy against the global batch", "After the last epoch; medians with 95 % intervals (up to five repeats: their range).", {}};
   group.headline = batch_headline(comparison);
   const std::vector<Series> series = all_series(comparison);
@@ -229,7 +229,7 @@ std::vector<ChartGroup> accuracy_charts(const Comparison& comparison) {
   all.back().headline = accuracy_headline(comparison);
   all.front().headline = most_accurate_headline(comparison);
   if (comparison.target_accuracy > 0) all.push_back(time_to_target_charts(comparison));
-  all.push_back(over_batches(comparison));
+  all.push_back(accuracy_over_batches(comparison));
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });
   return all;
 }

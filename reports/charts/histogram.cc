@@ -41,15 +41,15 @@ std::size_t largest_of(const Counts& counts) {
   return largest;
 }
 
-struct Line {
+struct HistogramLine {
   const Cell* cell;
   Counts counts;
 };
 
 // A heat map with one line per row and one column per value, which is readable for more rows than bars.
-Json spec_of(const std::string& name, const std::vector<Line>& lines, const std::vector<Series>& series) {
+Json spec_of(const std::string& name, const std::vector<HistogramLine>& lines, const std::vector<Series>& series) {
   std::size_t largest = 0;
-  for (const Line& line : lines) largest = std::max(largest, largest_of(line.counts));
+  for (const HistogramLine& line : lines) largest = std::max(largest, largest_of(line.counts));
   const std::size_t width = largest / kMaxColumns + 1;  // values a column
   Json values = Json::array(), order = Json::array(), columns = Json::array();
   const auto column_of = [&](std::size_t first) {
@@ -57,7 +57,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines, const std:
     return fmt::format("{}{}", first, end);
   };
   for (std::size_t first = 0; first <= largest; first += width) columns.push_back(column_of(first));
-  for (const Line& line : lines) {
+  for (const HistogramLine& line : lines) {
     const std::string label = fmt::format("{} \u00d7 {}", line.cell->series, line.cell->trial().devices);
     order.push_back(label);
     double all = 0;
@@ -109,7 +109,7 @@ std::vector<ChartGroup> histogram_charts(const Comparison& comparison) {
   const std::vector<Series> series = all_series(comparison);
   std::map<std::string, ChartGroup> groups;
   for (const Panel& panel : panels(comparison)) {
-    std::map<std::string, std::vector<Line>> by_name;
+    std::map<std::string, std::vector<HistogramLine>> by_name;
     for (const Cell* cell : panel.cells)
       for (auto& [name, counts] : histograms_of(*cell)) by_name[name].push_back({cell, std::move(counts)});
     for (const auto& [name, lines] : by_name) {

@@ -112,7 +112,7 @@ ChartGroup over_devices(const Comparison& comparison, const char* id, Spread Cel
 }
 
 // Samples/s against the batch, one chart for each number of devices.
-ChartGroup over_batches(const Comparison& comparison) {
+ChartGroup rate_over_batches(const Comparison& comparison) {
   ChartGroup group{"Samples/s against batch",
                    "One chart for each number of devices; both axes are logarithmic. A larger batch gives each device more work "
                    "between two exchanges.",
@@ -175,7 +175,7 @@ std::vector<ChartGroup> scaling_charts(const Comparison& comparison) {
   ChartGroup speed_up = over_devices(comparison, "speed-up", &Cell::speed_up, speed_up_spec, speed_up_headline);
   speed_up.title = "Speed-up";
   speed_up.caption = "Samples/s divided by those of the one-device baseline; both axes are logarithmic. Nothing is clipped.";
-  std::vector<ChartGroup> all = {efficiency, speed_up, over_batches(comparison)};
+  std::vector<ChartGroup> all = {efficiency, speed_up, rate_over_batches(comparison)};
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });
   return all;
 }

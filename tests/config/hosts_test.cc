@@ -22,10 +22,10 @@ TEST(HostName, IsThatOfRfc1123) {
   EXPECT_FALSE(is_host_name(std::string(250, 'a') + ".com"));
 }
 
-const std::string kTwo = "hosts: {names: [a, b]}\n";
+const std::string kTwoHosts = "hosts: {names: [a, b]}\n";
 
 TEST_F(Planning, DevicesOnSeveralHostsAreRows) {
-  const Plan made = plan(kTwo + "strategies: [single, sums]\nscaling: {devices: [2, 2x1, cpu:2x4]}", 4);
+  const Plan made = plan(kTwoHosts + "strategies: [single, sums]\nscaling: {devices: [2, 2x1, cpu:2x4]}", 4);
   std::map<std::string, Trial> rows;
   for (const Trial& trial : in_blocks(made.trials)) rows[row_name(trial)] = trial;
   ASSERT_TRUE(rows.contains("sums cpu:2 batch 128") && rows.contains("sums cpu:2x1 batch 128") && rows.contains("sums cpu:2x4 batch 128"));
@@ -44,15 +44,15 @@ TEST_F(Planning, DevicesOnSeveralHostsAreRows) {
 }
 
 TEST_F(Planning, RowsThatTheHostsCannotRunAreUnavailable) {
-  const Plan made = plan(kTwo + "strategies: [single, sums, own_pace]\nscaling: {devices: [2x1, 3x1, 2x8, cuda:2x1]}", 4, 2);
+  const Plan made = plan(kTwoHosts + "strategies: [single, sums, own_pace]\nscaling: {devices: [2x1, 3x1, 2x8, cuda:2x1]}", 4, 2);
   std::map<std::string, std::string> reasons;
   for (const Trial& trial : made.trials) reasons[row_name(trial)] = trial.unavailable;
   EXPECT_EQ(reasons.at("sums cuda:2x1 batch 128"), "");
   EXPECT_EQ(reasons.at("sums cuda:2x8 batch 128"), "asked 8, have 2");
-  const Plan shared = plan(kTwo + "strategies: [sums]\nscaling: {devices: [2x1], ranks_per_device: 2}", 4, 2);
+  const Plan shared = plan(kTwoHosts + "strategies: [sums]\nscaling: {devices: [2x1], ranks_per_device: 2}", 4, 2);
   ASSERT_FALSE(shared.trials.empty());
   EXPECT_EQ(shared.trials.front().unavailable, "several ranks on a GPU train on one host");
-  const Plan cpus = plan(kTwo + "strategies: [single, sums, own_pace]\nscaling: {devices: [cpu:2x1, cpu:3x1, cpu:2x8]}", 4);
+  const Plan cpus = plan(kTwoHosts + "strategies: [single, sums, own_pace]\nscaling: {devices: [cpu:2x1, cpu:3x1, cpu:2x8]}", 4);
   for (const Trial& trial : cpus.trials) reasons[row_name(trial)] = trial.unavailable;
   EXPECT_EQ(reasons.at("sums cpu:2x1 batch 128"), "");
   EXPECT_EQ(reasons.at("sums cpu:3x1 batch 128"), "asked 3 hosts, have 2; name them with --hosts or `hosts: {names: [...]}`");
@@ -61,7 +61,7 @@ TEST_F(Planning, RowsThatTheHostsCannotRunAreUnavailable) {
 }
 
 TEST_F(Planning, ReferencesAreOnOneHost) {
-  const Plan made = plan(kTwo + "strategies: [precise]\nscaling: {devices: [2x1]}", 4);
+  const Plan made = plan(kTwoHosts + "strategies: [precise]\nscaling: {devices: [2x1]}", 4);
   std::size_t references = 0;
   for (const Trial& trial : made.trials) {
     if (!trial.reference) continue;
@@ -73,7 +73,7 @@ TEST_F(Planning, ReferencesAreOnOneHost) {
 }
 
 TEST_F(Planning, OnlySelectsRowsOnSeveralHosts) {
-  const Plan made = plan(kTwo + "strategies: [sums]\nscaling: {devices: [2, 2x1]}", 4);
+  const Plan made = plan(kTwoHosts + "strategies: [sums]\nscaling: {devices: [2, 2x1]}", 4);
   const auto selected = [&](const std::string& filter) {
     std::vector<std::string> names;
     for (const Trial& trial : only(made, filter)) names.push_back(row_name(trial));
@@ -86,7 +86,7 @@ TEST_F(Planning, OnlySelectsRowsOnSeveralHosts) {
 }
 
 TEST_F(Planning, HostsSurviveTheResolvedConfig) {
-  const Config first = config(kTwo + "strategies: [sums]\nscaling: {devices: [2x3, cpu:2x1]}");
+  const Config first = config(kTwoHosts + "strategies: [sums]\nscaling: {devices: [2x3, cpu:2x1]}");
   const auto again = nlohmann::json(first).get<Config>();
   EXPECT_EQ(again.hosts.names, first.hosts.names);
   ASSERT_EQ(again.scaling.devices.size(), 2u);

@@ -35,7 +35,7 @@ class Models : public Planning {
   }
 };
 
-const std::string kTwo = "models: [small, models/wide.yaml]\nstrategies: [single, precise]\nscaling: {devices: [1, 2], batch: 64}\n";
+const std::string kTwoModels = "models: [small, models/wide.yaml]\nstrategies: [single, precise]\nscaling: {devices: [1, 2], batch: 64}\n";
 
 TEST_F(Models, AreNamesPathsOrLayers) {
   const Config config = read("models: [small, models/wide.yaml, {name: mine, layers: [{dense: 20}, {dense: 10}]}]\nstrategies: [a]\n");
@@ -87,7 +87,7 @@ TEST_F(Models, OfTheCommandLineAndOfWhenCpuReplaceOneAnother) {
 }
 
 TEST_F(Models, AreStoredWithTheirLayers) {
-  const Config config = read(kTwo + "variants: [{name: v, set: {epochs: 3}}]\n");
+  const Config config = read(kTwoModels + "variants: [{name: v, set: {epochs: 3}}]\n");
   const nlohmann::json stored = config;
   EXPECT_FALSE(stored.contains("layers") || stored.contains("model"));
   const Config again = stored.get<Config>();
@@ -99,7 +99,7 @@ TEST_F(Models, AreStoredWithTheirLayers) {
 }
 
 TEST_F(Models, EachHasAllRowsOfTheExperiment) {
-  const Plan made = plan(kTwo + "seeds: [1, 2]\nvariants: [{name: v, set: {epochs: 3}}]\n");
+  const Plan made = plan(kTwoModels + "seeds: [1, 2]\nvariants: [{name: v, set: {epochs: 3}}]\n");
   std::map<std::string, int> trials;
   for (const Trial& trial : made.trials) {
     EXPECT_THAT(trial.config.models, IsEmpty());
@@ -113,7 +113,7 @@ TEST_F(Models, EachHasAllRowsOfTheExperiment) {
 }
 
 TEST_F(Models, EachHasItsOwnBaselineAndControl) {
-  const Plan made = plan(kTwo + "seeds: [1]\n");
+  const Plan made = plan(kTwoModels + "seeds: [1]\n");
   EXPECT_THAT(made.checked.baselines, ElementsAre("small: single cpu:1 batch 64", "wide: single cpu:1 batch 64"));
   std::vector<std::string> controls;
   for (const Trial& trial : made.trials)
@@ -123,7 +123,7 @@ TEST_F(Models, EachHasItsOwnBaselineAndControl) {
 
 TEST_F(Models, EachIsBracketedByItsBaseline) {
   std::vector<std::string> brackets;
-  for (const Trial& trial : plan(kTwo + "seeds: [1, 2, 3, 4]\n").trials)
+  for (const Trial& trial : plan(kTwoModels + "seeds: [1, 2, 3, 4]\n").trials)
     if (trial.bracket > 0) brackets.push_back(fmt::format("{} {}", trial.bracket, row_name(trial)));
   EXPECT_THAT(brackets, ElementsAre("1 small: single cpu:1 batch 64", "1 wide: single cpu:1 batch 64", "2 small: single cpu:1 batch 64",
                                     "2 wide: single cpu:1 batch 64", "3 small: single cpu:1 batch 64", "3 wide: single cpu:1 batch 64"));
@@ -141,7 +141,7 @@ TEST_F(Models, EachMustFitTheData) {
 }
 
 TEST_F(Models, AreFilteredAndPrinted) {
-  const Plan made = plan(kTwo + "seeds: [1]\n");
+  const Plan made = plan(kTwoModels + "seeds: [1]\n");
   for (const Trial& trial : only(made, "model=wide")) EXPECT_EQ(trial.network, "wide");
   EXPECT_THAT(only(made, "model=wide,strategy=precise"), SizeIs(4)) << "two rows, and a reference with its control";
   EXPECT_THAT(describe(made), AllOf(HasSubstr("network  strategy"), HasSubstr("small    single"), HasSubstr("wide     precise")));
@@ -157,7 +157,7 @@ TEST_F(Models, AreFilteredAndPrinted) {
 }
 
 TEST_F(Models, AreEstimatedByTheirArithmetic) {
-  const Plan made = plan(kTwo + "seeds: [1]\n");
+  const Plan made = plan(kTwoModels + "seeds: [1]\n");
   std::map<std::string, double> seconds;
   for (const Trial& trial : made.trials) seconds[row_name(trial)] = estimate_seconds(trial, made.data);
   EXPECT_GT(seconds["wide: single cpu:1 batch 64"], 1.5 * seconds["small: single cpu:1 batch 64"]);
@@ -178,7 +178,7 @@ TEST_F(Models, RecurrentLayersAreEstimatedByTheirPositions) {
 }
 
 TEST_F(Models, TheTrialKeepsItsNetwork) {
-  const Plan made = plan(kTwo + "seeds: [1]\n");
+  const Plan made = plan(kTwoModels + "seeds: [1]\n");
   for (const Trial& trial : made.trials) {
     nlohmann::json json = trial;
     EXPECT_EQ(row_name(json.get<Trial>()), row_name(trial));
