@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <thread>
 
 #include "base/number_text.h"
+#include "data/drawn_split.h"
 #include "mgcompare/random.h"
 
 namespace mgcompare {
@@ -216,21 +216,9 @@ void draw_sample(std::uint64_t seed, std::uint64_t sample, std::uint8_t label, s
 }
 
 Split draw_split(std::uint64_t seed, std::uint64_t first, std::size_t samples) {
-  std::vector<std::uint8_t> bytes(samples * kPixels);
-  Split split;
-  split.samples = samples;
-  split.targets.resize(samples);
-  const auto draw = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      split.targets[i] = static_cast<std::uint32_t>(i % kClasses);
-      draw_sample(seed, first + i, static_cast<std::uint8_t>(i % kClasses), bytes.data() + i * kPixels);
-    }
-  };
-  std::thread helper(draw, samples / 2, samples);
-  draw(0, samples / 2);
-  helper.join();
-  split.values = SharedBytes(std::move(bytes));
-  return split;
+  return drawn_split(samples, kClasses, kPixels, [=](std::size_t number, std::uint32_t label, std::uint8_t* bytes) {
+    draw_sample(seed, first + number, static_cast<std::uint8_t>(label), bytes);
+  });
 }
 
 SampleSpec spec() {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <thread>
 
+#include "data/drawn_split.h"
 #include "mgcompare/random.h"
 
 namespace mgcompare {
@@ -37,21 +37,7 @@ class Drawer {
   }
 
   Split split(std::uint64_t stream, std::size_t samples) const {
-    std::vector<std::uint8_t> bytes(samples * size_);
-    Split split;
-    split.samples = samples;
-    split.targets.resize(samples);
-    const auto draw = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        split.targets[i] = static_cast<std::uint32_t>(i % classes_);
-        sample(stream, i, split.targets[i], bytes.data() + i * size_);
-      }
-    };
-    std::thread helper(draw, samples / 2, samples);
-    draw(0, samples / 2);
-    helper.join();
-    split.values = SharedBytes(std::move(bytes));
-    return split;
+    return drawn_split(samples, classes_, size_, [&](std::size_t number, std::uint32_t label, std::uint8_t* bytes) { sample(stream, number, label, bytes); });
   }
 
  private:

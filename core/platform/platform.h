@@ -154,3 +154,8 @@ class Platform {
 
 // The symbol that a module exports. Called in a worker only.
 extern "C" mgcompare::Platform* mgcompare_platform();
+
+// In a module's source: the library of the system without which it has no devices, and the sentence for machines that lack it. The program
+// then does not load the module, whose own libraries may take long.
+#define MGCOMPARE_DEVICES_NEED(library, sentence) \
+  __attribute__((section(".mgcompare.needs"), used)) static const char mgcompare_needs[] = library "\0" sentence

@@ -1,5 +1,6 @@
 // What the program reports about a machine, with and without faults. Faulty machines use the fake GPUs of tests/fakes.
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -77,9 +78,11 @@ class WrongLibraries : public Machine {
     Machine::SetUp();
     if (!IsSkipped() && !fs::exists(modules() / "platform_cuda.so")) GTEST_SKIP() << "a build without CUDA";
   }
+  static bool loader_finds_driver() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr; }
   static fs::path modules() { return fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare"; }
   std::string problem(const std::string& folder, Variables variables) const {
-    variables["LD_LIBRARY_PATH"] = (modules() / "fakes" / folder).string();
+    // Without a driver the module is not loaded.
+    variables["LD_LIBRARY_PATH"] = (modules() / "fakes" / folder).string() + ":" + (modules() / "fakes/no_gpu").string();
     const Ended ended = place_.run({"devices", "--json"}, variables);
     EXPECT_EQ(ended.code, 0) << ended.err << "there are CPUs";
     return Json::parse(ended.out).at(1).at("problem").get<std::string>();
@@ -90,6 +93,13 @@ TEST_F(WrongLibraries, AnNcclThatIsTooOldIsASentenceWithBothVersions) {
   const std::string said = problem("old_nccl", {});
   EXPECT_NE(said.find("NCCL 2.26.5 is installed, this program needs 2.27.0: install a newer NCCL"), std::string::npos)
       << said;
+}
+
+TEST_F(WrongLibraries, WithoutADriverTheModuleIsNotLoaded) {
+  if (loader_finds_driver()) GTEST_SKIP() << "an NVIDIA driver is installed";
+  const Json cuda = Json::parse(place_.run({"devices", "--json"}).out).at(1);
+  EXPECT_EQ(cuda.at("problem"), "no NVIDIA driver is installed");
+  EXPECT_TRUE(cuda.at("facts").empty()) << cuda << ": the versions of its libraries";
 }
 
 TEST_F(WrongLibraries, WhereTheUserChoseTheGpusThatIsSaidWithTheChoice) {
