@@ -117,7 +117,7 @@ std::vector<Key> training_keys() {
        .help = "Passes over the training samples.",
        .field = Count([](Config& c) -> std::size_t& { return c.epochs; }),
        .min = 1,
-       .max = 1e6,
+       .max = kMostEvaluations,
        .unit = "epochs"},
       {.name = "evaluate",
        .help = "Epochs between evaluations; 0.25: four in each epoch, outside of the training clock. Ranks that run freely, and backends, are evaluated after "

@@ -13,7 +13,7 @@
 
 namespace mgcompare {
 
-inline constexpr std::size_t kMessageLimit = std::size_t{16} << 20;  // bytes of JSON
+inline constexpr std::size_t kMessageLimit = std::size_t{64} << 20;  // bytes of JSON; a result has some 470 for each evaluation (kMostEvaluations)
 inline constexpr int kMessageDepth = 64;                             // levels of lists and objects
 
 struct Message {
