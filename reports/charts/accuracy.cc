@@ -36,12 +36,32 @@ std::vector<Group> by_devices(const Comparison& comparison) {
   return groups;
 }
 
-// One point per evaluation: median over repeats, and its interval.
+constexpr std::size_t kMostPoints = 600;  // of a curve: a page shows no more, and would grow with them
+
+// The numbers of the evaluations that a curve has: all, or of very many the first, the last, and the least and the most accurate of each of
+// so many equal parts that a page can show them.
+std::set<std::size_t> drawn_evaluations(const std::vector<EvaluatedPoint>& points) {
+  std::set<std::size_t> drawn;
+  const std::size_t parts = points.size() <= kMostPoints ? points.size() : kMostPoints / 2;
+  const auto less_accurate = [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.accuracy < b.accuracy; };
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(part * points.size() / parts);
+    const auto end = points.begin() + static_cast<std::ptrdiff_t>((part + 1) * points.size() / parts);
+    const auto [least, most] = std::minmax_element(begin, end, less_accurate);
+    for (const auto& at : {least, most}) drawn.insert(static_cast<std::size_t>(at - points.begin()));
+  }
+  if (!points.empty()) drawn.insert({0, points.size() - 1});
+  return drawn;
+}
+
+// One point per evaluation that is drawn: median over repeats, and its interval.
 Json evaluations_of(const Cell& cell) {
   std::vector<std::vector<EvaluatedPoint>> repeats;
   for (const Row* row : cell.done) repeats.push_back(evaluated_points(row->result.epochs));
+  const auto longest = std::max_element(repeats.begin(), repeats.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   Json values = Json::array();
-  for (std::size_t k = 0;; ++k) {
+  if (longest == repeats.end()) return values;
+  for (const std::size_t k : drawn_evaluations(*longest)) {
     std::vector<double> accuracies, seconds;
     double epoch = 0;
     for (const std::vector<EvaluatedPoint>& points : repeats) {
@@ -50,7 +70,6 @@ Json evaluations_of(const Cell& cell) {
       seconds.push_back(points[k].seconds);
       epoch = points[k].epochs;
     }
-    if (accuracies.empty()) return values;
     const Spread accuracy = spread_of(accuracies), passed = spread_of(seconds);
     if (accuracy.count == 0) continue;
     values.push_back({{"series", cell.series},
@@ -63,6 +82,7 @@ Json evaluations_of(const Cell& cell) {
                       {"at", fmt::format("epoch {:.3g}, {}", epoch, seconds_text(passed.median))},
                       {"text", with_range(accuracy, accuracy_text)}});
   }
+  return values;
 }
 
 Json accuracy_axis() {
@@ -70,6 +90,18 @@ Json accuracy_axis() {
   y["scale"] = {{"zero", false}};
   y["axis"] = {{"format", ".2~%"}, {"tickCount", 6}};
   return y;
+}
+
+// Whole epochs: each, or from the first on the multiples of 2, 5, 10, 20 and so on, of which an axis has room for twelve, or for six of many digits.
+Json epoch_ticks(double epochs) {
+  const auto most = static_cast<std::size_t>(std::ceil(epochs));
+  const std::size_t room = most < 10'000 ? 12 : 6;
+  std::size_t step = 1;
+  for (std::size_t k = 0; step * room < most; ++k) step = step * (k % 3 == 1 ? 5 : 4) / 2;
+  Json ticks = Json::array();
+  if (step > 2) ticks.push_back(1);
+  for (std::size_t epoch = step; epoch <= most; epoch += step) ticks.push_back(epoch);
+  return ticks;
 }
 
 }  // namespace
@@ -98,10 +130,7 @@ Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vecto
   Json x = field(against, "quantitative", by_epoch ? "epoch" : "training seconds");
   x["axis"] = {{"grid", false}, {"tickCount", 6}};
   if (by_epoch) {
-    Json ticks = Json::array();
-    const auto most = static_cast<std::size_t>(std::ceil(epochs));
-    for (std::size_t epoch = 1; epoch <= most; epoch += (most + 11) / 12) ticks.push_back(epoch);
-    x["axis"] = {{"grid", false}, {"values", ticks}, {"format", "d"}};
+    x["axis"] = {{"grid", false}, {"values", epoch_ticks(epochs)}, {"format", "d"}};
   }
   x["scale"] = {{"zero", !by_epoch}, {"nice", !by_epoch}};
   if (epochs < 2 && by_epoch) x["scale"]["domain"] = {0, 2};
@@ -122,6 +151,14 @@ Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vecto
   return frame(270, values, layers, series);
 }
 
+std::string chart::thinning_text(const Comparison& comparison) {
+  for (const Cell& cell : comparison.cells)
+    for (const Row* row : cell.done)
+      if (evaluated_points(row->result.epochs).size() > kMostPoints)
+        return fmt::format(" Curves of more than {} evaluations show the least and the most accurate of each of {} equal parts.", kMostPoints, kMostPoints / 2);
+  return "";
+}
+
 namespace {
 
 ChartGroup learning(const Comparison& comparison, const char* against, const char* title, const char* caption) {
@@ -130,7 +167,7 @@ ChartGroup learning(const Comparison& comparison, const char* against, const cha
   const std::string id = fmt::format("accuracy-{}", against);
   for (const Group& one : by_devices(comparison))
     group.add(id.c_str(), one.title, [&] { return learning_spec(one.cells, series, against, comparison.target_accuracy); });
-  group.caption += scales_text(group);
+  group.caption += scales_text(group) + thinning_text(comparison);
   return group;
 }
 

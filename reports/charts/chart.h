@@ -96,6 +96,8 @@ Json bands(const std::vector<Series>& series, const Json& x, const Json& y, doub
 
 // Accuracy against "epoch" or "seconds", one curve for each cell. `target`: a line across; 0: none.
 Json learning_spec(const std::vector<const Cell*>& rows, const std::vector<Series>& series, const char* against, double target);
+// A sentence for its caption, beginning with a space, if curves do not have all of their evaluations; "" otherwise.
+std::string thinning_text(const Comparison& comparison);
 
 }  // namespace chart
 }  // namespace mgcompare

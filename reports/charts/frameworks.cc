@@ -40,7 +40,7 @@ std::vector<ChartGroup> framework_charts(const Comparison& comparison) {
   const std::vector<Series> series = all_series(comparison);
   for (const auto& cells : panels)
     group.add("frameworks", "as " + title_of(*cells.front()), [&] { return framework_spec(cells, series, comparison.target_accuracy); });
-  group.caption += chart::scales_text(group);
+  group.caption += chart::scales_text(group) + chart::thinning_text(comparison);
   if (group.charts.empty()) return {};
   return {group};
 }
