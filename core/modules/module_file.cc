@@ -45,7 +45,8 @@ std::string module_file(const std::string& name) {
 boost::dll::shared_library open_module(const std::string& name, const std::string& purpose, const std::string& advice) {
   const std::string file = module_file(name);
   if (!fs::exists(file)) throw Error("this build has no module for " + purpose + (advice.empty() ? "" : "; " + advice));
-  if (const std::optional<Need> need = need_of(file); need && !loader_finds(need->library)) throw Error(need->sentence);
+  // It stays open: the module opens it next.
+  if (const std::optional<Need> need = need_of(file); need && dlopen(need->library.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) throw Error(need->sentence);
   boost::dll::fs::error_code error;
   boost::dll::shared_library library(file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
   if (!error) return library;
