@@ -54,7 +54,6 @@ void add_charts(const Overview& overview, Section& section, const std::function<
   section.add(charts_of(overview, charts), tables.empty() ? Table() : tables.front(), specs);
 }
 
-// "lenet: ", the beginning of a sentence about one part.
 bool has_frameworks(const Overview& overview) {
   return std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.has_frameworks(); });
 }

@@ -67,7 +67,6 @@ std::string sections_if_short(const std::vector<Table>& tables) {
   return text;
 }
 
-// "lenet: ", the beginning of a sentence about one part.
 std::string origin_of_data(const Overview& overview) {
   std::string text;
   for (const Comparison* part : overview.runs()) {

@@ -8,11 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "base/number_text.h"
 #include "base/program_search.h"
 #include "base/text.h"
 #include "config/host_name.h"
-#include "config/key_field.h"
 #include "config/key_value.h"
 #include "config/keys.h"
 #include "config/other_names.h"
@@ -247,13 +245,6 @@ void ConfigReader::check_combinations(const Node& root, const Config& config) {
   }
   if (config.optimizer.nesterov && config.optimizer.kind == OptimizerKind::sgd && config.optimizer.momentum == 0) {
     problem(place_of(root, "optimizer", "nesterov"), "Nesterov momentum needs a momentum above 0", "set `momentum:` above 0", 4);
-  }
-  if (const double evaluations = static_cast<double>(config.epochs) / config.evaluate; evaluations > kMostEvaluations * (1 + 1e-9)) {
-    const Node* const node = root.find("evaluate");
-    problem(node != nullptr ? node->place : Place{path_, 1, 1},
-            fmt::format("{} epochs with `evaluate: {}` are {} evaluations, and a trial may have {}", thousands(config.epochs), config.evaluate,
-                        thousands(static_cast<std::size_t>(evaluations)), thousands(static_cast<std::size_t>(kMostEvaluations))),
-            "evaluate less often", 4);
   }
 }
 

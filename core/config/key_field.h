@@ -12,8 +12,6 @@
 namespace mgcompare {
 
 inline constexpr double kMany = 1e9;
-// Of a trial: its result has a line for each.
-inline constexpr double kMostEvaluations = 1e5;
 inline constexpr double kMaxPath = 4096;  // characters, as in Linux
 
 using Text = std::string& (*)(Config&);

@@ -117,11 +117,11 @@ std::vector<Key> training_keys() {
        .help = "Passes over the training samples.",
        .field = Count([](Config& c) -> std::size_t& { return c.epochs; }),
        .min = 1,
-       .max = kMostEvaluations,
+       .max = 1e6,
        .unit = "epochs"},
       {.name = "evaluate",
        .help = "Epochs between evaluations; 0.25: four in each epoch, outside of the training clock. Ranks that run freely, and backends, are evaluated after "
-               "whole epochs.",
+               "whole epochs. A trial has at most 100,000 evaluations.",
        .field = Number([](Config& c) -> double& { return c.evaluate; }),
        .min = 0.001,
        .max = 1,

@@ -11,9 +11,11 @@
 
 #include "base/number_text.h"
 #include "base/text.h"
+#include "discovery/manifest.h"
 #include "plan/backend_rows.h"
 #include "plan/batches.h"
 #include "plan/controls.h"
+#include "plan/evaluations.h"
 #include "plan/host_rows.h"
 #include "plan/listed_devices.h"
 #include "model/preparation.h"
@@ -281,6 +283,9 @@ class Planner {
     for (const OptionProblem& found : answer.problems) report(row, found);
     const RowFacts facts{row.trial.device_kind, versions_[row.version].config.batch_norm, is_own(row.trial.plugin_file)};
     for (const Problem& found : trait_problems(strategy, answer.traits, facts)) problem(found.place, found.text, found.hint, found.width);
+    const bool within_epochs = answer.traits.pace == Traits::Pace::lockstep && !is_backend(row.trial.plugin_file);
+    const std::size_t steps = questions_[row.question].facts.steps_per_epoch;
+    if (const auto found = evaluations_problem(versions_[row.version].config, within_epochs, steps)) problem(found->place, found->text, found->hint);
   }
 
   void report(const Row& row, const OptionProblem& found) {

@@ -13,8 +13,9 @@
 
 namespace mgcompare {
 
-inline constexpr std::size_t kMessageLimit = std::size_t{64} << 20;  // bytes of JSON; a result has some 470 for each evaluation (kMostEvaluations)
-inline constexpr int kMessageDepth = 64;                             // levels of lists and objects
+// Bytes of JSON. The longest result, of kMostEvaluations epochs, has 500 to 700 for each.
+inline constexpr std::size_t kMessageLimit = std::size_t{128} << 20;
+inline constexpr int kMessageDepth = 64;  // levels of lists and objects
 
 struct Message {
   std::string kind;

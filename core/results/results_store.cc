@@ -26,7 +26,6 @@ using Json = nlohmann::json;
 constexpr char kRestored[] = "another program changed the row of this trial in results.sqlite before the trial was finished: the row was "
                              "written again from the plan";
 
-// Arguments and warnings may not be UTF-8; invalid bytes become U+FFFD.
 void set(const Database& database, const std::string& key, const std::string& value) {
   database.run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", {key, value});
 }

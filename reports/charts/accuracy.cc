@@ -4,7 +4,11 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
+#include "base/median.h"
+#include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/headline.h"
 #include "reports/findings.h"
@@ -38,30 +42,45 @@ std::vector<Group> by_devices(const Comparison& comparison) {
 
 constexpr std::size_t kMostPoints = 600;  // of a curve: a page shows no more, and would grow with them
 
-// The numbers of the evaluations that a curve has: all, or of very many the first, the last, and the least and the most accurate of each of
-// so many equal parts that a page can show them.
-std::set<std::size_t> drawn_evaluations(const std::vector<EvaluatedPoint>& points) {
+using Repeats = std::vector<std::vector<EvaluatedPoint>>;
+
+// The accuracies of one evaluation that are numbers.
+std::vector<double> accuracies_at(const Repeats& repeats, std::size_t evaluation) {
+  std::vector<double> all;
+  for (const std::vector<EvaluatedPoint>& points : repeats)
+    if (evaluation < points.size() && std::isfinite(points[evaluation].accuracy)) all.push_back(points[evaluation].accuracy);
+  return all;
+}
+
+// The numbers of the evaluations that a curve has: all, or of very many the first, the last, and those of the least and the greatest median of
+// each of so many equal parts that a page can show them.
+std::set<std::size_t> drawn_evaluations(const Repeats& repeats) {
+  std::vector<std::pair<double, std::size_t>> medians;  // and their evaluations
+  std::size_t most = 0;
+  for (const std::vector<EvaluatedPoint>& points : repeats) most = std::max(most, points.size());
+  for (std::size_t k = 0; k < most; ++k)
+    if (const std::vector<double> accuracies = accuracies_at(repeats, k); !accuracies.empty()) medians.emplace_back(median(accuracies), k);
   std::set<std::size_t> drawn;
-  const std::size_t parts = points.size() <= kMostPoints ? points.size() : kMostPoints / 2;
-  const auto less_accurate = [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.accuracy < b.accuracy; };
+  const std::size_t parts = medians.size() <= kMostPoints ? medians.size() : kMostPoints / 2;
   for (std::size_t part = 0; part < parts; ++part) {
-    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(part * points.size() / parts);
-    const auto end = points.begin() + static_cast<std::ptrdiff_t>((part + 1) * points.size() / parts);
-    const auto [least, most] = std::minmax_element(begin, end, less_accurate);
-    for (const auto& at : {least, most}) drawn.insert(static_cast<std::size_t>(at - points.begin()));
+    const auto begin = medians.begin() + static_cast<std::ptrdiff_t>(part * medians.size() / parts);
+    const auto end = medians.begin() + static_cast<std::ptrdiff_t>((part + 1) * medians.size() / parts);
+    const auto [least, greatest] = std::minmax_element(begin, end);
+    drawn.insert({least->second, greatest->second});
   }
-  if (!points.empty()) drawn.insert({0, points.size() - 1});
+  if (!medians.empty()) drawn.insert({medians.front().second, medians.back().second});
   return drawn;
 }
 
+// "3", "12,345", "0.25".
+std::string epoch_text(double epoch) { return epoch == std::floor(epoch) ? thousands(epoch) : fmt::format("{:.10g}", std::round(epoch * 1e3) / 1e3); }
+
 // One point per evaluation that is drawn: median over repeats, and its interval.
 Json evaluations_of(const Cell& cell) {
-  std::vector<std::vector<EvaluatedPoint>> repeats;
+  Repeats repeats;
   for (const Row* row : cell.done) repeats.push_back(evaluated_points(row->result.epochs));
-  const auto longest = std::max_element(repeats.begin(), repeats.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   Json values = Json::array();
-  if (longest == repeats.end()) return values;
-  for (const std::size_t k : drawn_evaluations(*longest)) {
+  for (const std::size_t k : drawn_evaluations(repeats)) {
     std::vector<double> accuracies, seconds;
     double epoch = 0;
     for (const std::vector<EvaluatedPoint>& points : repeats) {
@@ -79,7 +98,7 @@ Json evaluations_of(const Cell& cell) {
                       {"low", json_number(accuracy.low)},
                       {"high", json_number(accuracy.high)},
                       {"row", title_of(cell)},
-                      {"at", fmt::format("epoch {:.3g}, {}", epoch, seconds_text(passed.median))},
+                      {"at", fmt::format("epoch {}, {}", epoch_text(epoch), seconds_text(passed.median))},
                       {"text", with_range(accuracy, accuracy_text)}});
   }
   return values;
@@ -92,7 +111,8 @@ Json accuracy_axis() {
   return y;
 }
 
-// Whole epochs: each, or from the first on the multiples of 2, 5, 10, 20 and so on, of which an axis has room for twelve, or for six of many digits.
+// Whole epochs: each, or the multiples of 2, 5, 10, 20 and so on, of which an axis has room for twelve, or for six of many digits; beside multiples
+// of 5 and more also the first.
 Json epoch_ticks(double epochs) {
   const auto most = static_cast<std::size_t>(std::ceil(epochs));
   const std::size_t room = most < 10'000 ? 12 : 6;
@@ -155,7 +175,7 @@ std::string chart::thinning_text(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells)
     for (const Row* row : cell.done)
       if (evaluated_points(row->result.epochs).size() > kMostPoints)
-        return fmt::format(" Curves of more than {} evaluations show the least and the most accurate of each of {} equal parts.", kMostPoints, kMostPoints / 2);
+        return fmt::format(" Curves of more than {} evaluations show the least and the greatest median of each of {} equal parts.", kMostPoints, kMostPoints / 2);
   return "";
 }
 

@@ -18,6 +18,19 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
+TEST_F(Planning, EvaluationsOfATrialHaveALimit) {
+  const std::string sums = "strategies: [sums]\n";
+  EXPECT_EQ(refused(sums + "epochs: 100000"), "");
+  EXPECT_THAT(refused(sums + "epochs: 100001"), AllOf(HasSubstr("x.yaml:1:1: error: 100,001 epochs are too many: the result of a trial has at most 100,000 evaluations"),
+                                                       HasSubstr("train fewer epochs"), HasSubstr("1 error")));
+  // One is at the end of each epoch.
+  EXPECT_THAT(refused(sums + "epochs: 99000\nevaluate: 0.99"), HasSubstr("99,000 epochs with `evaluate: 0.99` are 198,000 evaluations: the result of a trial has at most 100,000"));
+  EXPECT_THAT(refused(sums + "epochs: 30000\nevaluate: 0.3"), HasSubstr("are 120,000 evaluations"));
+  EXPECT_EQ(refused(sums + "epochs: 10000\nevaluate: 0.1"), "");
+  EXPECT_EQ(refused(sums + "epochs: 200\nevaluate: 0.001"), "") << "at most one for each of the 469 steps of an epoch";
+  EXPECT_EQ(refused("strategies: [own_pace]\nepochs: 99000\nevaluate: 0.5"), "") << "ranks that run freely are evaluated after epochs";
+}
+
 TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
   EXPECT_THAT(
       refused("strategies: [{sums: {evry: 3}}]"),

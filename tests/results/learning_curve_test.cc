@@ -44,7 +44,7 @@ TEST(LearningCurve, OfAVeryLongTrainingHasItsEndsAndExtremes) {
   EXPECT_TRUE(std::is_sorted(epochs.begin(), epochs.end()));
   EXPECT_THAT(epochs, testing::IsSupersetOf({12'346.0, 12'347.0}));
   EXPECT_THAT(accuracies, testing::IsSupersetOf({0.1, 0.95}));
-  EXPECT_THAT(by_epoch.caption, HasSubstr("Curves of more than 600 evaluations show the least and the most accurate of each of 300 equal parts."));
+  EXPECT_THAT(by_epoch.caption, HasSubstr("Curves of more than 600 evaluations show the least and the greatest median of each of 300 equal parts."));
 }
 
 std::vector<double> epochs_on_axis(std::size_t epochs) {

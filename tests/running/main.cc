@@ -120,7 +120,7 @@ int misbehave() {
          std::thread([status = body.get<int>()] { std::exit(status); }).detach();
          for (;;) pause();
        }},
-      {"huge", [](const json&, RequestContext&) -> json { return std::string(std::size_t{80} << 20, 'm'); }},
+      {"huge", [](const json&, RequestContext&) -> json { return std::string(std::size_t{160} << 20, 'm'); }},
       {"exit", [](const json& body, RequestContext&) -> json { _exit(body.get<int>()); }},
       {"hang", stubborn},
       {"block", [](const json&, RequestContext&) -> json { for (;;) pause(); }},

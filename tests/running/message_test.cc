@@ -7,7 +7,11 @@
 
 #include <random>
 
+#include "base/json_text.h"
 #include "mgcompare/error.h"
+#include "plan/evaluations.h"
+#include "results/result.h"
+#include "results/weight_sketch.h"
 
 namespace mgcompare {
 namespace {
@@ -47,6 +51,20 @@ TEST(Message, WhatTheWriterSendsTheReaderReads) {
   EXPECT_FALSE(writer.send("n", 1)) << "and no SIGPIPE";
   EXPECT_THROW(writer.send("n", std::string(kMessageLimit + 1, 'x')), Error);
   close(ends[0]);
+}
+
+// With every figure of an epoch, in as many digits as a number can have.
+TEST(Message, HoldsTheResultOfTheLongestTrial) {
+  const double digits = -1.2345678901234567e-89;
+  const std::string sketch = sketch_of({1, 2, 3});
+  EpochResult epoch;
+  for (double* figure : {&epoch.loss, &epoch.train_accuracy, &epoch.accuracy, &epoch.test_loss, &epoch.seconds_training, &epoch.seconds_evaluation,
+                         &epoch.seconds_reported, &epoch.seconds_unclocked}) *figure = digits;
+  epoch.sketch = epoch.statistics_sketch = sketch;
+  epoch.ranks_apart = epoch.repeats_samples = epoch.ranks_moved = 16;
+  Result result;
+  result.epochs.assign(1000, epoch);
+  EXPECT_LT(json_text(nlohmann::json(result)).size() * (kMostEvaluations / 1000), kMessageLimit * 9 / 10);
 }
 
 TEST(Message, RefusesWhatIsNone) {

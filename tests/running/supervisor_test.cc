@@ -112,7 +112,7 @@ TEST(Supervisor, AnAnswerOverTheLimitIsAFailureWithBothSizes) {
   Supervisor supervisor(quick());
   const Reply reply = supervisor.ask("huge", nullptr, 20);
   EXPECT_EQ(reply.status, TrialStatus::failed) << reply.cause;
-  EXPECT_EQ(reply.cause, "the worker has a message of 83886082 bytes, over the limit of 67108864 (texts, metrics or settings of the plugin are too large)");
+  EXPECT_EQ(reply.cause, "the worker has a message of 167772162 bytes, over the limit of 134217728 (texts, metrics or settings of the plugin are too large)");
   EXPECT_EQ(supervisor.ask("echo", 1, 5).status, TrialStatus::done);
 }
 
