@@ -224,7 +224,7 @@ TEST_F(Reading, OverridesAreCheckedLikeTheFile) {
       {"epoch=3", "--set epoch=3: error: unknown key 'epoch' in an override; did you mean 'epochs'?"},
       {"optimizer.lr=3", "did you mean 'optimizer.learning_rate'?"},
       {"schedule.milestones=3", "did you mean 'schedule.at'?"},
-      {"epochs=0", "--set epochs=0: error: 'epochs' must be a whole number from 1 to 100,000, not '0'"},
+      {"epochs=0", "--set epochs=0: error: 'epochs' must be a whole number from 1 to 1,000,000, not '0'"},
       {"epochs", "--set epochs: error: an override is KEY=VALUE"},
       {"=3", "an override is KEY=VALUE"},
       {"seeds=[1", "--set seeds=[1: error: this is not YAML"},
