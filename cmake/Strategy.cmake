@@ -61,10 +61,9 @@ endmacro()
 
 function(mgcompare_build_strategy name sources by_nvcc)
   add_library(strategy_${name} MODULE ${sources})
-  set_target_properties(strategy_${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON)
   # Each source is compiled alone: names in one must not clash with those in another.
-  set_target_properties(strategy_${name} PROPERTIES UNITY_BUILD OFF)
+  set_target_properties(strategy_${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD OFF)
   target_link_libraries(strategy_${name} PRIVATE mgcompare::plugin_api)
   # Without a build type the plugin would not be optimised, and a comparison would measure unoptimised code.
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

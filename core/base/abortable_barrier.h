@@ -10,7 +10,9 @@
 
 namespace mgcompare {
 
-// It must outlive all calls: join the ranks, or pass another barrier, before it is destroyed. Ranks wait for the number of the round to change, without a mutex that each would have to lock again when it is woken: where there are more
+// It must outlive all calls: join the ranks, or pass another barrier, before it is destroyed.
+//
+// Ranks wait for the number of the round to change, without a mutex that each would have to lock again when it is woken: where there are more
 // ranks than processors, much of the time of short steps is spent there.
 class AbortableBarrier {
  public:

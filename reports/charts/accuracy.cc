@@ -81,16 +81,14 @@ Json evaluations_of(const Cell& cell) {
   for (const Row* row : cell.done) repeats.push_back(evaluated_points(row->result.epochs));
   Json values = Json::array();
   for (const std::size_t k : drawn_evaluations(repeats)) {
-    std::vector<double> accuracies, seconds;
+    std::vector<double> seconds;
     double epoch = 0;
     for (const std::vector<EvaluatedPoint>& points : repeats) {
       if (k >= points.size()) continue;
-      accuracies.push_back(points[k].accuracy);
       seconds.push_back(points[k].seconds);
       epoch = points[k].epochs;
     }
-    const Spread accuracy = spread_of(accuracies), passed = spread_of(seconds);
-    if (accuracy.count == 0) continue;
+    const Spread accuracy = spread_of(accuracies_at(repeats, k)), passed = spread_of(seconds);
     values.push_back({{"series", cell.series},
                       {"epoch", epoch},
                       {"seconds", json_number(passed.median)},
