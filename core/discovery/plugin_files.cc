@@ -54,7 +54,7 @@ void inspect(PluginSummary& summary) {
   if (summary.name.empty())
     throw Error("exports mgcompare_plugin without a contract; close its source with MGCOMPARE_STRATEGY");
   check_writers(summary.file);
-  for (const std::string& library : private_libraries(summary.file)) {
+  for (const std::string& library : private_libraries(summary.file, needed_libraries(bytes))) {
     try {
       check_writers(library);
     } catch (const Error& wrong) {
@@ -105,12 +105,6 @@ std::vector<std::string> missing_plugin_folders() {
       missing.push_back(std::string(kPathVariable) + " names " + plain(folder) + ", which does not exist; correct it, or remove it");
   }
   return missing;
-}
-
-std::string file_of_plugin(const std::string& name) {
-  for (const PluginSummary& plugin : find_plugins({}))
-    if (plugin.name == name && plugin.problem.empty()) return plugin.file;
-  throw Error("there is no plugin named " + name);
 }
 
 PluginSummary inspect_plugin(const std::string& file) {

@@ -24,9 +24,6 @@ std::vector<std::string> missing_plugin_folders();
 // that every user can write to.
 std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra);
 
-// The file of the plugin of this name in plugin_folders({}). Throws Error.
-std::string file_of_plugin(const std::string& name);
-
 // Inspects one file of any kind; plugin_image.h says what is read. Refuses files that every user can write to or replace. A
 // refused file whose record cannot be read is named after the file.
 PluginSummary inspect_plugin(const std::string& file);

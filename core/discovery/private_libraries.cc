@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "discovery/plugin_image.h"
 #include "mgcompare/error.h"
 
 namespace fs = std::filesystem;
@@ -27,30 +26,35 @@ std::string expanded(std::string folder, const std::string& library) {
   return fs::path(folder).lexically_normal().string();
 }
 
-// Adds the libraries that the file needs, and theirs.
-void add_needed(const std::string& file, std::set<std::string>& libraries) {
-  NeededLibraries needed;
+// What the file needs; nothing if it cannot be read: whoever opens it says what is wrong with it.
+NeededLibraries needs_of(const std::string& file) {
   try {
-    needed = needed_libraries(read_plugin_bytes(file));
+    return needed_libraries(read_plugin_bytes(file));
   } catch (const Error&) {
-    return;  // whoever opens the file says what is wrong with it
+    return {};
   }
+}
+
+// Adds the libraries that the file needs, and theirs.
+void add_needed(const std::string& file, const NeededLibraries& needed, std::set<std::string>& libraries) {
   for (const std::string& name : needed.names)
     for (const std::string& written : needed.folders) {
       const std::string folder = expanded(written, file);
       const std::string library = (fs::path(folder) / name).string();
       std::error_code ignored;
       if (is_of_the_system(folder) || !fs::is_regular_file(library, ignored)) continue;
-      if (libraries.size() < kMostLibraries && libraries.insert(library).second) add_needed(library, libraries);
+      if (libraries.size() < kMostLibraries && libraries.insert(library).second) add_needed(library, needs_of(library), libraries);
       break;
     }
 }
 
 }  // namespace
 
-std::set<std::string> private_libraries(const std::string& file) {
+std::set<std::string> private_libraries(const std::string& file) { return private_libraries(file, needs_of(file)); }
+
+std::set<std::string> private_libraries(const std::string& file, const NeededLibraries& needed) {
   std::set<std::string> libraries;
-  add_needed(file, libraries);
+  add_needed(file, needed, libraries);
   return libraries;
 }
 

@@ -8,6 +8,7 @@
 
 #include "model/spec.h"
 #include "modules/strategy_probe.h"
+#include "strategy_plugins.h"
 #include "training/fixture.h"
 
 namespace mgcompare::testing {

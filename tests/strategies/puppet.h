@@ -13,6 +13,7 @@
 
 #include "model/optimizer.h"
 #include "modules/strategy_options.h"
+#include "strategy_plugins.h"
 #include "training/fixture.h"
 
 namespace mgcompare::testing {

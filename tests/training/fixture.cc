@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "data/load.h"
+#include "strategy_plugins.h"
 
 namespace mgcompare::testing {
 namespace {

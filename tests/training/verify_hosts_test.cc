@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/temporary_folder.h"
+#include "strategy_plugins.h"
 #include "verified.h"
 
 namespace mgcompare {
@@ -38,7 +39,7 @@ Verified checked_server(const char* lie) {
   return checked("server", {}, testing::faulty_plugin("server"));
 }
 
-PluginSummary shipped(const std::string& name) { return inspect_plugin(file_of_plugin(name)); }
+PluginSummary shipped(const std::string& name) { return inspect_plugin(testing::file_of_plugin(name)); }
 
 TEST(VerifyHosts, StrategiesHoldOnEveryShape) {
   for (const char* name :
