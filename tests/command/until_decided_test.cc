@@ -73,7 +73,7 @@ TEST_F(UntilDecided, RefusesWhatIsNoNumberOfMinutesOrNoPrice) {
 }
 
 TEST_F(UntilDecided, ResumesABlockThatWasInterrupted) {
-  Program program = place_.start({config(), "-o", "run", "--until-decided", "1", "--set", "epochs=40"});
+  Program program = place_.start({config(), "-o", "run", "--until-decided", "1", "--set", "epochs=8"});
   ASSERT_TRUE(program.says("block 2: one more repeat", 60));
   program.signal(SIGINT);
   ASSERT_EQ(program.wait().code, 130);
@@ -83,7 +83,7 @@ TEST_F(UntilDecided, ResumesABlockThatWasInterrupted) {
   };
   EXPECT_GT(unfinished(), 0);
   const std::size_t rows = run().rows.size();
-  const Ended resumed = place_.run({config(), "-o", "run", "--resume", "--set", "epochs=40"});
+  const Ended resumed = place_.run({config(), "-o", "run", "--resume", "--set", "epochs=8"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(unfinished(), 0);
   EXPECT_EQ(run().rows.size(), rows);
