@@ -21,6 +21,17 @@ template <Activation A> __device__ inline float activation_gradient(float y, flo
   return gradient;
 }
 
+// The same of an activation that the kernel is told: where it is a small part of the work, a kernel for each would only take long to compile.
+__device__ inline float activation_gradient(Activation activation, float y, float gradient) {
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::tanh: return activation_gradient<Activation::tanh>(y, gradient);
+    case Activation::relu: return activation_gradient<Activation::relu>(y, gradient);
+    case Activation::sigmoid: return activation_gradient<Activation::sigmoid>(y, gradient);
+  }
+  return gradient;
+}
+
 template <Activation A> struct Chosen {
   static constexpr Activation value = A;
 };

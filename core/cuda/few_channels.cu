@@ -89,10 +89,10 @@ __global__ void __launch_bounds__(kThreads)
 
 // Block (range of runs, group of outputs): a thread sums all terms of V neighbouring outputs over some of the pixels. The
 // bias is one more term whose input is always 1.
-template <Activation A, bool kPadded, unsigned kTerms, int V, class T>
+template <bool kPadded, unsigned kTerms, int V, class T, class A>
 __global__ void __launch_bounds__(kThreads, kAtOnce<kTerms>)
-    gradients(Geometry g, const float* in, const T* y, const T* gradient, float* partial, bool with_bias, unsigned runs,
-              unsigned lanes) {
+    gradients(Geometry g, A activation, const float* in, const T* y, const T* gradient, float* partial, bool with_bias,
+              unsigned runs, unsigned lanes) {
   const unsigned lane = threadIdx.x % lanes, row_thread = threadIdx.x / lanes, tall = kThreads / lanes;
   const unsigned output = (blockIdx.y * lanes + lane) * V, terms = g.channels * g.rows * g.columns;
   const bool inside = output < g.outputs;
@@ -107,11 +107,11 @@ __global__ void __launch_bounds__(kThreads, kAtOnce<kTerms>)
       for (unsigned p = 0; p < kRun; ++p) {
         const std::size_t at = static_cast<std::size_t>(run.first + min(p, run.size - 1)) * g.outputs + output;
         load<V>(gradient + at, slopes[p]);
-        if constexpr (A != Activation::none) {
+        if (activation.value != Activation::none) {
           float values[V];
           load<V>(y + at, values);
 #pragma unroll
-          for (int k = 0; k < V; ++k) slopes[p][k] = activation_gradient<A>(values[k], slopes[p][k]);
+          for (int k = 0; k < V; ++k) slopes[p][k] = activation_gradient(activation.value, values[k], slopes[p][k]);
         }
 #pragma unroll
         for (int k = 0; k < V; ++k) {
@@ -158,6 +158,17 @@ template <unsigned N> struct Terms {
   static constexpr unsigned value = N;
 };
 
+// An activation that the kernel is told.
+struct Told {
+  Activation value;
+};
+
+// Calls f with the activation as it is compiled into the kernel. Those of more terms take long to compile, and are no faster for it.
+template <unsigned kTerms, class F> void with_slope(Activation activation, F f) {
+  if constexpr (kTerms <= 9) with_activation(activation, f);
+  else f(Told{activation});
+}
+
 // Calls f with the number of terms that a kernel is compiled for.
 template <class F> void with_terms(std::size_t terms, F f) {
   if (terms <= 9) return f(Terms<9>());
@@ -197,14 +208,10 @@ FewChannels::FewChannels(CudaDevice& device, const LayerSpec& spec, Element elem
   }
 }
 
-template <class F> void FewChannels::dispatch(Activation activation, F f) const {
+template <class F> void FewChannels::dispatch(F f) const {
   with_element(element_, [&](auto type) {
-    with_activation(activation, [&](auto chosen) {
-      with_outputs(geometry_.outputs, [&](auto pack) {
-        with_padding(geometry_.padding, [&](auto padded) {
-          f.template operator()<decltype(type), decltype(chosen)::value, decltype(pack)::value, decltype(padded)::value>();
-        });
-      });
+    with_outputs(geometry_.outputs, [&](auto pack) {
+      with_padding(geometry_.padding, [&](auto padded) { f.template operator()<decltype(type), decltype(pack)::value, decltype(padded)::value>(); });
     });
   });
 }
@@ -217,10 +224,12 @@ void FewChannels::forward(Activation activation, const float* in, const float* w
                           std::size_t samples) const {
   const auto runs = static_cast<unsigned>(this->runs(samples));
   const std::size_t bytes = std::size_t{geometry_.terms()} * geometry_.outputs * sizeof(float);
-  dispatch(activation, [&]<class T, Activation A, int V, bool kPadded>() {
+  dispatch([&]<class T, int V, bool kPadded>() {
     const unsigned blocks = std::min(blocks_for(std::size_t{runs} * (geometry_.outputs / V)), kBlocks * 2);
-    launch(device_.compute_stream(), blocks, kThreads, bytes, convolve<A, kPadded, V, T>, geometry_, in, weights, bias,
-           static_cast<T*>(out), runs);
+    with_activation(activation, [&](auto chosen) {
+      launch(device_.compute_stream(), blocks, kThreads, bytes, convolve<decltype(chosen)::value, kPadded, V, T>, geometry_, in, weights, bias,
+             static_cast<T*>(out), runs);
+    });
   });
 }
 
@@ -228,13 +237,15 @@ void FewChannels::backward(Activation activation, const float* in, const void* y
                            bool has_bias_gradient, std::size_t samples) const {
   const auto runs = static_cast<unsigned>(this->runs(samples));
   unsigned blocks = 0;
-  dispatch(activation, [&]<class T, Activation A, int V, bool kPadded>() {
+  dispatch([&]<class T, int V, bool kPadded>() {
     with_terms(geometry_.terms(), [&](auto terms) {
       const unsigned lanes = lanes_for(geometry_.outputs / V, 32);
       const unsigned groups = (geometry_.outputs + lanes * V - 1) / (lanes * V), tall = kThreads / lanes;
       blocks = std::clamp(runs / tall, 1u, std::max(1u, 132 * kAtOnce<decltype(terms)::value> / groups));
-      launch(device_.compute_stream(), dim3(blocks, groups), kThreads, 0, gradients<A, kPadded, decltype(terms)::value, V, T>, geometry_,
-             in, static_cast<const T*>(y), static_cast<const T*>(gradient), partial_.data(), has_bias_gradient, runs, lanes);
+      with_slope<decltype(terms)::value>(activation, [&](auto slope) {
+        launch(device_.compute_stream(), dim3(blocks, groups), kThreads, 0, gradients<kPadded, decltype(terms)::value, V, T, decltype(slope)>,
+               geometry_, slope, in, static_cast<const T*>(y), static_cast<const T*>(gradient), partial_.data(), has_bias_gradient, runs, lanes);
+      });
     });
   });
   const std::size_t size = std::size_t{geometry_.outputs} * (geometry_.terms() + (has_bias_gradient ? 1 : 0));

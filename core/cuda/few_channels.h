@@ -37,7 +37,7 @@ class FewChannels {
     unsigned terms() const { return channels * rows * columns; }
   };
   friend struct FewChannelsKernels;
-  template <class F> void dispatch(Activation activation, F f) const;
+  template <class F> void dispatch(F f) const;
   std::size_t runs(std::size_t samples) const;  // of neighbouring pixels
 
   CudaDevice& device_;

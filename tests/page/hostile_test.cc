@@ -49,7 +49,7 @@ TEST_F(Page, HostileTextsAreDataWithoutThePolicyToo) {
 }
 
 TEST_F(Page, ThePolicyHoldsWhereEscapingFails) {
-  const Shown shown = show(with_raw_texts(page_of(wide_run())));
+  const Shown shown = show(with_raw_texts(wide_page()));
   for (std::size_t k = 0; k < armed().size(); ++k) EXPECT_FALSE(ran(shown, k)) << armed()[k];
   EXPECT_THAT(shown.console, HasSubstr("Content Security Policy"));
   EXPECT_EQ(shown.requests, "");
@@ -57,7 +57,7 @@ TEST_F(Page, ThePolicyHoldsWhereEscapingFails) {
 
 // Shows that the tests above can fail: without both layers each text runs or sends its request.
 TEST_F(Page, WithoutBothHostileTextsRun) {
-  const Shown shown = show(with_raw_texts(without_policy(page_of(wide_run()))));
+  const Shown shown = show(with_raw_texts(without_policy(wide_page())));
   for (std::size_t k = 0; k < armed().size(); ++k)
     EXPECT_EQ(ran(shown, k), hostile_texts()[k].by_a_browser == Obeyed::script) << armed()[k];
   for (const char* request : {"image", "sheet", "import", "object", "script"})

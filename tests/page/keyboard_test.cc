@@ -98,7 +98,7 @@ const std::string kFaint =
     ".filter((one) => Number(one.getAttribute('opacity') ?? one.style.opacity ?? 1) < 0.5).length";
 
 TEST_F(Keyboard, TabComesToEveryControlInItsOrderAndShowsIt) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   page.prefer("prefers-reduced-motion", "reduce");
   const int controls = page.evaluate(kNumberControls);
   EXPECT_GE(controls, 40);
@@ -112,7 +112,7 @@ TEST_F(Keyboard, TabComesToEveryControlInItsOrderAndShowsIt) {
 }
 
 TEST_F(Keyboard, TheFirstTabLeadsPastTheLinksToTheAnswer) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   page.press("Tab");
   EXPECT_EQ(page.evaluate("document.activeElement.textContent"), "Skip to the answer");
   EXPECT_TRUE(page.evaluate("document.activeElement.getBoundingClientRect().left >= 0"));
@@ -122,7 +122,7 @@ TEST_F(Keyboard, TheFirstTabLeadsPastTheLinksToTheAnswer) {
 }
 
 TEST_F(Keyboard, EnterAndSpaceIsolateAStrategy) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   ASSERT_TRUE(tab_to(page, ".legend button[data-series=together]"));
   EXPECT_EQ(page.evaluate(kFaint), 0);
   page.press("Enter");
@@ -156,7 +156,7 @@ TEST_F(Keyboard, EnterBringsTheCrowdInAndOutOfColour) {
 }
 
 TEST_F(Keyboard, ArrowsChooseWhatCounts) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   const std::string shown = "[...document.querySelectorAll('.findings')].findIndex((one) => one.checkVisibility())";
   ASSERT_TRUE(tab_to(page, "input[name=objective]"));
   EXPECT_EQ(page.evaluate(shown), 0);
@@ -167,7 +167,7 @@ TEST_F(Keyboard, ArrowsChooseWhatCounts) {
 
 // With the page's content security policy in force.
 TEST_F(Keyboard, EnterSavesAChart) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   ASSERT_TRUE(tab_to(page, "[data-chart=efficiency-0][data-format=svg]"));
   page.press("Enter");
   // The accessible name, and which line belongs to which series.
@@ -181,7 +181,7 @@ TEST_F(Keyboard, EnterSavesAChart) {
 }
 
 TEST_F(Keyboard, EnterOpensTablesAndAChartLeadsToItsOwn) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   const std::string table = "document.getElementById('table-speed-up-and-efficiency')", opened = table + ".closest('details').open";
   ASSERT_TRUE(tab_to(page, "#scaling details:has(#table-speed-up-and-efficiency) > summary"));
   EXPECT_FALSE(page.evaluate(opened));
@@ -200,7 +200,7 @@ std::string text_of(const json& node, const char* property) {
 }
 
 TEST_F(Keyboard, AScreenReaderIsToldWhatEverythingIs) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
   const std::set<std::string> named = {"button", "link", "radio", "radiogroup", "region", "figure", "table", "image",
                                        "graphics-document", "graphics-symbol", "navigation",
@@ -233,7 +233,7 @@ TEST_F(Keyboard, AScreenReaderIsToldWhatEverythingIs) {
 }
 
 TEST_F(Keyboard, TextAndCurvesStandOutInLightAndDark) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
   for (const char* scheme : {"light", "dark"}) {
     page.prefer("prefers-color-scheme", scheme);
@@ -244,7 +244,7 @@ TEST_F(Keyboard, TextAndCurvesStandOutInLightAndDark) {
 }
 
 TEST_F(Keyboard, NothingMovesForWhoAsksForThat) {
-  DrivenPage page(page_of(wide_run()));
+  DrivenPage page(wide_page());
   const std::string behavior = "getComputedStyle(document.documentElement).scrollBehavior";
   EXPECT_EQ(page.evaluate(behavior), "smooth");
   page.prefer("prefers-reduced-motion", "reduce");

@@ -71,7 +71,7 @@ std::string break_down(const std::string& dom, const std::string& name, std::siz
 
 TEST_F(Page, DrawsEveryChartWithoutAComplaintOrARequest) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
-  const Shown shown = show(page_of(wide_run()));
+  const Shown shown = show(wide_page());
   std::size_t charts = 0;
   for (std::size_t at = 0; (at = shown.dom.find("class=\"chart vega-embed", at)) != std::string::npos; ++at) ++charts;
   EXPECT_GE(charts, 10u);
@@ -83,7 +83,7 @@ TEST_F(Page, DrawsEveryChartWithoutAComplaintOrARequest) {
 
 TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
-  const Shown shown = show(with_script(without_policy(page_of(wide_run())), kCount));
+  const Shown shown = show(with_script(without_policy(wide_page()), kCount));
   // One device of `alone`; one, two and four of `together`.
   for (const char* chart : {"efficiency-0", "efficiency-1", "speed-up-0", "speed-up-1"}) {
     const std::size_t at = shown.dom.find("id=\"" + std::string(chart) + "\"");
@@ -98,7 +98,7 @@ TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
 // Every chart has an accessible name, and no two names are equal.
 TEST_F(Page, EveryChartHasItsOwnName) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
-  const std::string dom = show(page_of(wide_run())).dom;
+  const std::string dom = show(wide_page()).dom;
   std::vector<std::string> names;
   for (std::size_t at = 0; (at = dom.find("role=\"graphics-document\"", at)) != std::string::npos; ++at)
     names.push_back(break_down(dom, "aria-label", dom.rfind('<', at)));
@@ -123,7 +123,7 @@ TEST_F(Page, SeveralFrameworksHaveASectionAndTheirCurves) {
 
 TEST_F(Page, AMarkTellsItsFigures) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
-  const Shown shown = show(with_script(without_policy(page_of(wide_run())), kUse));
+  const Shown shown = show(with_script(without_policy(wide_page()), kUse));
   EXPECT_EQ(break_down(shown.dom, "data-used"), "yes");
   EXPECT_THAT(break_down(shown.dom, "data-tip"), AnyOf(HasSubstr("alone on 1 CPU core"), HasSubstr("together on")));
 }
@@ -171,7 +171,7 @@ TEST(Histogram, KeepsEveryCount) {
 
 TEST_F(Page, FitsAPhone) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
-  const Shown shown = show(with_script(without_policy(page_of(wide_run())), kCount), 390);
+  const Shown shown = show(with_script(without_policy(wide_page()), kCount), 390);
   // The charts of a step's parts and of bytes, with a panel for each batch.
   EXPECT_EQ(break_down(shown.dom, "data-said"), "390 wide, 0 over, 4 legends, 0 cut");
 }
@@ -207,7 +207,7 @@ TEST(Html, IsAFunctionOfTheResults) {
 }
 
 TEST(Html, HasItsSectionsInOrder) {
-  const std::string page = page_of(wide_run());
+  const std::string& page = wide_page();
   std::size_t last = 0;
   for (const char* section : {"answer", "scaling", "accuracy", "time", "why", "prediction", "tables"}) {
     const std::size_t at = page.find("<section id=\"" + std::string(section) + "\"");
@@ -293,7 +293,7 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   EXPECT_THAT(page, HasSubstr("There is nothing to predict from"));
   // A single strategy needs no legend.
   EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));
-  EXPECT_THAT(page_of(wide_run()), HasSubstr("class=\"legend\""));
+  EXPECT_THAT(wide_page(), HasSubstr("class=\"legend\""));
   maker.run.rows[0].state = RowState::pending;
   EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
 }
@@ -321,7 +321,7 @@ TEST(Html, CurvesBelowEqualOnesAreWider) {
 
 TEST(Html, TheFirstCurveIsAtTheBatchOfTheAnswerAndHasAKey) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
-  const std::string page = page_of(wide_run());
+  const std::string& page = wide_page();
   EXPECT_THAT(page, HasSubstr("Speed-up of samples/s, global batch 512: 3.60x by together on 4 CPU cores"));
   const std::size_t key = page.find("<p class=\"series\">"), tiles = page.find("<dl class=\"tiles\">");
   ASSERT_NE(key, std::string::npos);
@@ -335,7 +335,7 @@ TEST(Html, TheFirstCurveIsAtTheBatchOfTheAnswerAndHasAKey) {
 }
 
 TEST(Html, EveryPanelOfSeveralSaysWhatItShows) {
-  const std::string page = page_of(wide_run());
+  const std::string& page = wide_page();
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   EXPECT_THAT(page, AllOf(HasSubstr("<figcaption>global batch 512: 90 % at best on 4 CPU cores, by together</figcaption>"),
                           HasSubstr("<h3>Samples/s against batch: 18,620 at most, by together on 4 CPU cores, batch 512</h3>")));

@@ -61,4 +61,10 @@ inline std::string page_of(const mgcompare::Run& run) {
   return html_report(comparison, draw_scaling(comparison));
 }
 
+// Of wide_run(). Made once: gnuplot draws its curve.
+inline const std::string& wide_page() {
+  static const std::string page = page_of(wide_run());
+  return page;
+}
+
 }  // namespace mgcompare
