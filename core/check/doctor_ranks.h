@@ -2,6 +2,7 @@
 
 // What the ranks of a doctor's measurement share: their devices, the memory of each, and the figures.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -165,11 +165,12 @@ TEST_F(PluginFiles, WhatIsNoPluginIsASentence) {
   std::string random(10000, '\0');
   std::mt19937_64 numbers(1);
   for (char& byte : random) byte = static_cast<char>(numbers());
-  std::string other_class = whole, other_order = whole, other_machine = whole, object = whole;
+  std::string other_class = whole, other_order = whole, other_machine = whole, object = whole, other_need = whole;
   other_class[EI_CLASS] = ELFCLASS32;
   other_order[EI_DATA] = ELFDATA2MSB;
   other_machine[18] ^= 1;
   object[16] = ET_REL;
+  EXPECT_GT(change_dynamic_entries(other_need, DT_NEEDED, [&](std::uint64_t& name) { name = whole.size(); }), 0);
   const std::vector<std::pair<std::string, std::string>> files = {
       {write("text.so", "no library"), "is not a shared library"},
       {write("empty.so", ""), "is not a shared library"},
@@ -181,6 +182,7 @@ TEST_F(PluginFiles, WhatIsNoPluginIsASentence) {
       {write("order.so", other_order), "another kind of processor"},
       {write("machine.so", other_machine), "another kind of processor"},
       {write("object.so", object), "is not a shared library"},
+      {write("needed.so", other_need), "is damaged"},
       {folder_.string(), "is not a regular file"},
       {"/dev/zero", "is not a regular file"},
       {"/proc/self/maps", "is not a shared library"},
