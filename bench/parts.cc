@@ -8,16 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/median.h"
 #include "data/load.h"
 #include "delayed_platform.h"
-#include "discovery/plugin_files.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
+#include "strategy_plugins.h"
 #include "train/training.h"
 
 namespace mgcompare {
@@ -75,12 +74,6 @@ Step step_of(const Trial& trial, const Dataset& data, Platform& platform) {
   return step;
 }
 
-std::string file_of(const std::string& strategy) {
-  for (const PluginSummary& plugin : find_plugins({}))
-    if (plugin.name == strategy && plugin.problem.empty()) return plugin.file;
-  throw std::runtime_error("there is no plugin named " + strategy);
-}
-
 void measure(const Case& one, const Config& config, std::size_t batch, const Dataset& data, Platform& platform, int pairs) {
   Trial trial;
   trial.config = config;
@@ -88,7 +81,7 @@ void measure(const Case& one, const Config& config, std::size_t batch, const Dat
   trial.devices = one.devices;
   trial.global_batch = batch;
   trial.strategy = {one.strategy, one.strategy, {}, {}};
-  trial.plugin_file = file_of(one.strategy);
+  trial.plugin_file = testing::file_of_plugin(one.strategy);
   DelayedPlatform undelayed(platform, {}, one.captured);
   // Ten microseconds; on a CPU 5 % of a step.
   const auto usual = [&] { return median({step_of(trial, data, undelayed).all, step_of(trial, data, undelayed).all, step_of(trial, data, undelayed).all}); };
