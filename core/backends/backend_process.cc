@@ -15,6 +15,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -94,6 +96,14 @@ std::string ending_text(int status) {
   return name == nullptr ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("SIG{}", name);
 }
 
+// Of the variables with which this process began.
+std::set<std::string> names_at_start() {
+  std::set<std::string> names;
+  std::ifstream file("/proc/self/environ");
+  for (std::string entry; std::getline(file, entry, '\0');) names.insert(entry.substr(0, entry.find('=')));
+  return names;
+}
+
 }  // namespace
 
 std::string interpreter(const std::string& python) {
@@ -110,8 +120,11 @@ std::string interpreter(const std::string& python) {
 std::vector<std::string> backend_environment(const std::string& module_folder) {
   std::vector<std::string> all;
   std::string path = module_folder;
+  const std::set<std::string> at_start = names_at_start();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
+    // This process sets variables of NCCL for its own strategies, which it may have trained before.
+    if (text.starts_with("NCCL_") && !at_start.contains(std::string(text.substr(0, text.find('='))))) continue;
     if (text.starts_with("PYTHONPATH=")) path += (path.empty() ? "" : ":") + std::string(text.substr(11));
     else if (!text.starts_with("PYTHONSAFEPATH=") && !text.starts_with("PYTHONUNBUFFERED=")) all.emplace_back(text);
   }

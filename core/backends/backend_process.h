@@ -85,8 +85,8 @@ class BackendProcess {
   double received_ = 0;
 };
 
-// The environment variables that a backend gets besides those of this process, as NAME=value. `module_folder`: of the Python module for
-// backends; empty: there is none.
+// The environment variables that a backend gets, as NAME=value: those of this process, without what it has set for NCCL since it began, and some
+// more. `module_folder`: of the Python module for backends; empty: there is none.
 std::vector<std::string> backend_environment(const std::string& module_folder);
 
 // The path of the interpreter that `python:` names or, if it is empty, of the first python3 on PATH. Throws EndedAs with `unavailable`.
