@@ -21,12 +21,12 @@ void SumMeasurement::run(std::size_t me, std::size_t devices, Collectives& group
                      good_.begin() + static_cast<std::ptrdiff_t>(devices))
     ranks_.links.wrong_sums.push_back(devices);
   for (const std::string& call : ranks_.scope.calls) {
-    // Captured sequences of the other calls have waited for ever on GPUs, for a cause that is not known.
-    if (group.recordable() && call != kAllReduce) continue;
     if (me == 0) ranks_.report(call + " over " + std::to_string(devices) + " devices");
     for (std::size_t bytes = kLeastSum; bytes <= ranks_.effort.max_sum_bytes; bytes *= size_step()) {
-      const double seconds = group.recordable() ? seconds_of_captured(me, member, [&] { make_call(call, group, vectors(me, devices, bytes, 0)); })
-                                                : seconds_behind_writes(me, member, call, devices, bytes, group);
+      // Each rank is the root in turn: ranks that send to the same root again and again run ahead of it, which they do not in a step.
+      std::size_t number = 0;
+      const auto one = [&] { make_call(call, group, vectors(me, devices, bytes, number++ % devices)); };
+      const double seconds = group.recordable() ? seconds_of_captured(me, member, one) : seconds_behind_writes(me, member, sent_by(call, vectors(me, devices, bytes, 0)), one);
       if (me != 0) continue;
       if (call == kAllReduce) ranks_.links.all_reduces.push_back({devices, bytes, seconds});
       else ranks_.links.others.push_back({call, devices, bytes, seconds});
@@ -44,14 +44,11 @@ CallVectors SumMeasurement::vectors(std::size_t me, std::size_t devices, std::si
 
 // Seconds of a call as in steps on CPUs, where each rank has just written what it sends: what both take longer than the writes alone.
 // Ranks that only repeat the call find in their caches what others have read, and have not to take it back before they write it.
-double SumMeasurement::seconds_behind_writes(std::size_t me, bool member, const std::string& call, std::size_t devices, std::size_t bytes, Collectives& group) {
-  std::size_t number = 0;
-  const auto write = [&] {
-    const Vec sent = sent_by(call, vectors(me, devices, bytes, 0));
-    ranks_.devices[me]->zero(sent.data(), sent.size() * sizeof(float));
-  };
+template <class Call>
+double SumMeasurement::seconds_behind_writes(std::size_t me, bool member, Vec sent, const Call& call) {
+  const auto write = [&] { ranks_.devices[me]->zero(sent.data(), sent.size() * sizeof(float)); };
   const double both = timing_.together(me, [&] {
-    if (member) write(), make_call(call, group, vectors(me, devices, bytes, number++ % devices));
+    if (member) write(), call();
   });
   const double alone = timing_.together(me, [&] {
     if (member) write();
@@ -62,7 +59,7 @@ double SumMeasurement::seconds_behind_writes(std::size_t me, bool member, const 
 // Seconds of a call as in captured steps, where it follows a kernel that writes: what a sequence of both takes longer than one of the
 // kernels alone. Where the host issues each call, small ones take as long as it does.
 template <class Call>
-double SumMeasurement::seconds_of_captured(std::size_t me, bool member, Call call) {
+double SumMeasurement::seconds_of_captured(std::size_t me, bool member, const Call& call) {
   const auto write = [&] { ranks_.devices[me]->zero(ranks_.memories[me].before.data(), ranks_.memories[me].before.size() * sizeof(float)); };
   const double both = seconds_in_sequence(me, member, [&] { write(), call(); });
   return std::max(kLeastSeconds, both - seconds_in_sequence(me, member, write));

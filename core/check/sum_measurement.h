@@ -22,8 +22,8 @@ class SumMeasurement {
   bool sum_is_right(std::size_t me, std::size_t devices, Collectives& group);
   std::size_t size_step() const;
   CallVectors vectors(std::size_t me, std::size_t devices, std::size_t bytes, std::size_t root);
-  double seconds_behind_writes(std::size_t me, bool member, const std::string& call, std::size_t devices, std::size_t bytes, Collectives& group);
-  template <class Call> double seconds_of_captured(std::size_t me, bool member, Call call);
+  template <class Call> double seconds_behind_writes(std::size_t me, bool member, Vec sent, const Call& call);
+  template <class Call> double seconds_of_captured(std::size_t me, bool member, const Call& call);
   template <class F> double seconds_in_sequence(std::size_t me, bool member, F f);
 
   DoctorRanks& ranks_;

@@ -43,8 +43,7 @@ struct AllReduceTime {
   double seconds = 0;
 };
 
-// Another collective, where all ranks have the same part of the vector. Calls with a root have each rank as root in turn. Not timed on
-// devices whose steps are captured.
+// Another collective, where all ranks have the same part of the vector. Calls with a root have each rank as root in turn.
 struct CollectiveTime {
   std::string call;                 // as Group names it
   std::size_t devices = 0;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <map>
+#include <string>
 
 #include "cuda/capability.h"
 #include "cuda/device.h"
@@ -60,6 +62,17 @@ TEST_F(CudaMachine, TheDoctorFindsEveryLinkIntact) {
     for (const DeviceFigures& device : links.devices) EXPECT_GT(device.bytes_per_second_to_device, 1e9);
     EXPECT_EQ(links.all_reduces.size(), groups.size() * (brief ? 7 : 8));
   }
+}
+
+TEST_F(CudaMachine, TheDoctorTimesEveryCollectiveForPredictions) {
+  if (gpu_count() < 2) GTEST_SKIP() << "needs two GPUs";
+  const LinkMeasurements links = measure_links(platform(DeviceKind::cuda), {2, {2}, true, timed_calls()}, [](const std::string&) {});
+  EXPECT_EQ(links.others.size(), (timed_calls().size() - 1) * links.all_reduces.size());
+  // Of all sizes together: of a small call alone not even the sign is sure where others use the GPUs.
+  std::map<std::string, double> seconds;
+  for (const CollectiveTime& time : links.others) seconds[time.call] += time.seconds;
+  EXPECT_EQ(seconds.size(), timed_calls().size() - 1);
+  for (const auto& [call, all] : seconds) EXPECT_GT(all, 50e-6) << call;
 }
 
 TEST_F(CudaMachine, MoreMemoryThanThereIsIsSaidWithFigures) {
