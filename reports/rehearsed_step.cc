@@ -131,9 +131,11 @@ double median_step(const Cell& cell) {
 }
 
 double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost) {
-  std::vector<double> all;
-  for (const Row* const row : rehearsals) all.push_back(step_of(row->result, row->trial.devices, cost));
-  return median(std::move(all));
+  std::map<std::size_t, std::vector<double>> by_rank;
+  for (const Row* const row : rehearsals) by_rank[row->trial.rehearsed_rank].push_back(step_of(row->result, row->trial.devices, cost));
+  double longest = 0;
+  for (auto& [rank, steps] : by_rank) longest = std::max(longest, median(std::move(steps)));
+  return longest;
 }
 
 }  // namespace mgcompare

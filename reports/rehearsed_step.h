@@ -54,7 +54,7 @@ class ExchangeCost {
   std::optional<LinkModel> link_;
 };
 
-// Seconds of a step, the median of the repeats. An exchange begins when its data are ready and the one before has ended; what it lasts beyond the moment at which
+// Seconds of a step: of each rehearsed rank the median of the repeats, and of these the longest, for which the others wait. An exchange begins when its data are ready and the one before has ended; what it lasts beyond the moment at which
 // other work needs its result prolongs the step. So does waiting for the last rank, if the ranks exchange. Throws as ExchangeCost::seconds().
 double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost);
 

@@ -37,7 +37,7 @@ bool can_be_rehearsed(const Traits& traits, const TrialKey& trial, std::size_t s
          trial.ranks_per_device == 1 && trial.devices > 1 && trial.devices <= trial.global_batch && !is_backend(trial.plugin_file) && trial.unavailable.empty();
 }
 
-Trial rehearsal_of(Trial trial) {
+std::vector<Trial> rehearsals_of(Trial trial) {
   trial.rehearsal = true;
   trial.block = 0;
   trial.ids.resize(std::min<std::size_t>(1, trial.ids.size()));
@@ -45,7 +45,9 @@ Trial rehearsal_of(Trial trial) {
   // The strategy's answer may depend on the number of epochs.
   trial.traits.clear();
   trial.planned_steps = 0;
-  return trial;
+  std::vector<Trial> both(2, trial);
+  both.back().rehearsed_rank = trial.ranks() - 1;
+  return both;
 }
 
 }  // namespace mgcompare

@@ -1,8 +1,9 @@
 #pragma once
 
-// Rehearsals: one device trains for two epochs as rank 0 of N would, with its share of each batch and the strategy's own calls, but its exchanges take
+// Rehearsals: one device trains for two epochs as one rank of N would, with its share of each batch and the strategy's own calls, but its exchanges take
 // no time, because there are no other ranks. Together with the time of these exchanges on a link, this predicts the step on N devices, also on
-// a machine that has fewer (reports/rehearsed_step.h). They are in no other figure.
+// a machine that has fewer (reports/rehearsed_step.h). They are in no other figure. The first rank and the last are rehearsed: one of them may update
+// more parameters than the other, or collect what the others send, and the rest wait for it.
 
 #include <cstddef>
 #include <vector>
@@ -26,7 +27,7 @@ std::vector<std::size_t> rehearsed_counts(const std::vector<ListedDevices>& devi
 // behind the first epoch, which a rehearsal does not reach.
 bool can_be_rehearsed(const Traits& traits, const TrialKey& trial, std::size_t steps_per_epoch);
 
-// The rehearsal of a row.
-Trial rehearsal_of(Trial trial);
+// The rehearsals of a row.
+std::vector<Trial> rehearsals_of(Trial trial);
 
 }  // namespace mgcompare

@@ -91,7 +91,8 @@ std::string row_name(const TrialKey& trial) {
   name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
                : fmt::format(" batch {}", trial.global_batch);
   if (!trial.variant.empty()) name += " " + trial.variant;
-  return trial.rehearsal ? name + " (rehearsal)" : name;
+  if (!trial.rehearsal) return name;
+  return name + (trial.rehearsed_rank == 0 ? " (rehearsal)" : fmt::format(" (rehearsal of rank {})", trial.rehearsed_rank));
 }
 
 std::string plugin_change(const TrialKey& trial) {
@@ -158,6 +159,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"data_fingerprint", trial.data_fingerprint},
           {"unavailable", trial.unavailable}};
   if (trial.rehearsal) json["rehearsal"] = true;
+  if (trial.rehearsed_rank > 0) json["rehearsed_rank"] = trial.rehearsed_rank;
   if (trial.hosts > 1) json["hosts"] = trial.hosts;
   if (!trial.ids.empty()) json["ids"] = trial.ids;
 }
@@ -176,6 +178,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.plugin_sha256 = json.value("plugin_sha256", "");
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
     read.devices = count_in(json, "devices", kMostDevices);
+    if (json.contains("rehearsed_rank")) read.rehearsed_rank = count_in(json, "rehearsed_rank", static_cast<std::int64_t>(read.devices) - 1);
     if (json.contains("hosts")) read.hosts = count_in(json, "hosts", static_cast<std::int64_t>(read.devices));
     if (read.devices % read.hosts != 0) throw Error(fmt::format("a trial has {} devices on {} hosts, which is impossible", read.devices, read.hosts));
     read.ids = json.value("ids", std::vector<int>());

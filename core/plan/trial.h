@@ -24,7 +24,8 @@ struct TrialKey {
   int bracket = 0;                  // number of an extra baseline run (baseline_reruns.h); 0: a trial of a block
   bool control = false;             // an extra baseline run with another order of summation (controls.h)
   bool reference = false;           // the program's own run on one device, in place of a missing baseline (controls.h)
-  bool rehearsal = false;           // one device trains as rank 0 of `devices` would (rehearsals.h)
+  bool rehearsal = false;           // one device trains as one rank of `devices` would (rehearsals.h)
+  std::size_t rehearsed_rank = 0;   // this one
   StrategyConfig strategy;
   std::string plugin_file;          // shared library of the strategy
   std::string plugin_sha256;        // of that file when the run was planned; empty: any

@@ -53,6 +53,7 @@ std::string training_identity(const Trial& trial, const Dataset& data, const std
                                 {"control", trial.control},
                                 {"reference", trial.reference},
                                 {"rehearsal", trial.rehearsal},
+                                {"rehearsed rank", trial.rehearsed_rank},
                                 {"batch", trial.global_batch},
                                 {"seed", trial.seed},
                                 {"data", data.fingerprint}};

@@ -14,7 +14,7 @@ namespace {
 constexpr double kSecondsBetweenReports = 0.1;
 
 RankSpan span_of(const Trial& trial, const HostSpan& hosts) {
-  if (trial.rehearsal) return {0, 1, trial.ranks()};
+  if (trial.rehearsal) return {trial.rehearsed_rank, 1, trial.ranks()};
   const std::size_t here = trial.ranks() / hosts.count;
   return {hosts.number * here, here, trial.ranks()};
 }

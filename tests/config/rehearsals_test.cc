@@ -4,7 +4,7 @@
 
 #include <map>
 #include <set>
-#include <set>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -42,9 +42,28 @@ TEST_F(Rehearsals, AreOfRowsAndOfMoreDevicesThanThereAre) {
     EXPECT_FALSE(trial.is_repeat());
     EXPECT_EQ(trial.config.epochs, 2u);
     EXPECT_TRUE(trial.traits.empty()) << "they may depend on the number of epochs";
-    EXPECT_TRUE(row_name(trial).ends_with(" (rehearsal)")) << row_name(trial);
-    EXPECT_EQ(nlohmann::json(static_cast<TrialKey>(trial)).get<TrialKey>().rehearsal, true);
+    const std::size_t rank = trial.rehearsed_rank;
+    EXPECT_TRUE(row_name(trial).ends_with(rank == 0 ? " (rehearsal)" : " (rehearsal of rank " + std::to_string(rank) + ")")) << row_name(trial);
+    const TrialKey read = nlohmann::json(static_cast<TrialKey>(trial)).get<TrialKey>();
+    EXPECT_TRUE(read.rehearsal);
+    EXPECT_EQ(read.rehearsed_rank, rank);
   }
+}
+
+TEST_F(Rehearsals, AreOfTheFirstAndTheLastRank) {
+  std::map<std::size_t, std::vector<std::size_t>> ranks;
+  for (const Trial& trial : plan("strategies: [single, sums]\nscaling: {devices: [1, 3]}\nseeds: [1]\nmeasure: {rehearse: always}").trials)
+    if (trial.rehearsal) ranks[trial.devices].push_back(trial.rehearsed_rank);
+  EXPECT_THAT(ranks, ElementsAre(testing::Pair(3, ElementsAre(0, 2)), testing::Pair(6, ElementsAre(0, 5)), testing::Pair(12, ElementsAre(0, 11)),
+                                 testing::Pair(24, ElementsAre(0, 23))));
+}
+
+TEST_F(Rehearsals, OfARankThatIsNotThereAreRefused) {
+  TrialKey trial;
+  trial.devices = 3;
+  trial.rehearsal = true;
+  trial.rehearsed_rank = 3;
+  EXPECT_THROW(nlohmann::json(trial).get<TrialKey>(), Error);
 }
 
 TEST_F(Rehearsals, NeedOneDeviceOnly) {

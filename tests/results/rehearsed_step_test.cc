@@ -66,6 +66,20 @@ TEST(RehearsedStep, WaitsForTheLastRank) {
   EXPECT_DOUBLE_EQ(step(alone), 5e-3);
 }
 
+// One rank may have work that the others wait for.
+TEST(RehearsedStep, IsThatOfTheSlowestRank) {
+  RunMaker maker;
+  std::vector<Row> rows;
+  for (const double seconds : {5e-3, 4e-3, 9e-3}) rows.push_back(add_rehearsal(maker, 2, rehearsed(2, {{1000, seconds, seconds, 0}}, seconds)));
+  for (const double seconds : {6e-3, 7e-3, 8e-3}) {
+    rows.push_back(add_rehearsal(maker, 2, rehearsed(2, {{1000, seconds, seconds, 0}}, seconds)));
+    rows.back().trial.rehearsed_rank = 1;
+  }
+  std::vector<const Row*> all;
+  for (const Row& row : rows) all.push_back(&row);
+  EXPECT_DOUBLE_EQ(rehearsed_step(all, ExchangeCost(maker.run, DeviceKind::cpu, kLink)), 7e-3 + 3e-3);
+}
+
 TEST(RehearsedStep, HidesAnExchangeBesideOtherWork) {
   EXPECT_DOUBLE_EQ(step_of({{1000, 1e-3, 4.5e-3, 0}}, kLink), 5e-3);
   EXPECT_DOUBLE_EQ(step_of({{1000, 2e-3, 4.5e-3, 0}}, kLink), 5e-3 + 0.5e-3);

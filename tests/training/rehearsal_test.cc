@@ -50,11 +50,30 @@ TEST(Rehearsal, KnowsTheSizeOfWhatARootReceives) {
    private:
     Array<float> all_, mine_;
   };
-  const Result result = rehearse(rehearsal(3), [](Options&, const Facts&) { return std::make_unique<Gathers>(); }).result;
-  ASSERT_EQ(result.placement.at(0).sent.size(), 1u);
-  EXPECT_EQ(result.placement[0].sent[0].call, "gather");
-  EXPECT_EQ(result.placement[0].sent[0].bytes, 0);
-  EXPECT_EQ(result.placement[0].sent[0].payload, 1200);
+  for (const std::size_t rank : {0, 2}) {
+    Trial trial = rehearsal(3);
+    trial.rehearsed_rank = rank;
+    const Result result = rehearse(trial, [](Options&, const Facts&) { return std::make_unique<Gathers>(); }).result;
+    ASSERT_EQ(result.placement.at(0).sent.size(), 1u);
+    EXPECT_EQ(result.placement[0].sent[0].call, "gather");
+    EXPECT_EQ(result.placement[0].sent[0].bytes, rank == 0 ? 0 : 400);
+    EXPECT_EQ(result.placement[0].sent[0].payload, 1200);
+  }
+}
+
+// The owner of most parameters is the last rank here, as of a network with one large tensor.
+TEST(Rehearsal, TrainsAsTheRankThatItIsToldToBe) {
+  for (const std::size_t rank : {0, 1}) {
+    Trial trial = rehearsal(2, "sharded_server");
+    trial.rehearsed_rank = rank;
+    const Result result = rehearse(trial).result;
+    ASSERT_EQ(result.metrics.size(), 1u);
+    double sent = 0;
+    for (const Sent& each : result.placement.at(0).sent)
+      if (each.call == "broadcast") sent = each.bytes;
+    EXPECT_EQ(sent, result.metrics.front().at("owned bytes").last) << "an owner sends what it owns to the other rank";
+    EXPECT_EQ(result.steps, 2u * 15);
+  }
 }
 
 TEST(Rehearsal, GivesStrategiesUsualNumbers) {
