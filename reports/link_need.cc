@@ -32,7 +32,7 @@ std::vector<LinkNeed> link_needs(const Comparison& comparison, const std::vector
     const Cell& cell = *prediction.largest;
     if (!prediction.trusted || !prediction.is_rehearsed || !cell.baseline) continue;
     const auto [devices, repeats] = *rehearsals_of(comparison, cell).begin();
-    if (!(repeats.front()->result.bytes_per_step > 0)) continue;
+    if (std::none_of(repeats.begin(), repeats.end(), [](const Row* row) { return row->result.bytes_per_step > 0; })) continue;
     const Cell& alone = comparison.cells[*cell.baseline];
     const double base = static_cast<double>(alone.trial().global_batch) / median_step(alone);
     const double latency = prediction.link.latency > 0 ? prediction.link.latency : kUsualLatency;

@@ -71,6 +71,14 @@ Rehearsals rehearsals_of(const Comparison& comparison, const Cell& like) {
   if (like.trial().ranks_per_device != 1 || like.trial().hosts != 1) return found;
   for (const Row* const row : comparison.rehearsals)
     if (rehearses(row->trial, like.trial()) && row->result.steps > 0 && !row->result.placement.empty()) found[row->trial.devices].push_back(row);
+  // Of one rank alone it is not known how long the others take.
+  for (const Row* const failed : comparison.failed_rehearsals) {
+    if (!rehearses(failed->trial, like.trial())) continue;
+    const auto rows = found.find(failed->trial.devices);
+    if (rows == found.end()) continue;
+    const auto is_of_its_rank = [&](const Row* row) { return row->trial.rehearsed_rank == failed->trial.rehearsed_rank; };
+    if (std::none_of(rows->second.begin(), rows->second.end(), is_of_its_rank)) found.erase(rows);
+  }
   return found;
 }
 

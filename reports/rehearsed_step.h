@@ -16,7 +16,8 @@ namespace mgcompare {
 // The training clock divided by the steps: the median of the repeats, as that of rehearsals, so that one slow repeat does not count.
 double median_step(const Cell& cell);
 
-// Of one row, by number of devices, all repeats; only those that are done.
+// Of one row, by number of devices, all ranks and repeats; only those that are done, and of numbers on which each rank that was rehearsed ended once
+// as it should. Results of older versions have the first rank alone.
 using Rehearsals = std::map<std::size_t, std::vector<const Row*>>;
 
 // Those of the rows with the strategy, batch and kind of device of this one.
@@ -54,7 +55,8 @@ class ExchangeCost {
   std::optional<LinkModel> link_;
 };
 
-// Seconds of a step: of each rehearsed rank the median of the repeats, and of these the longest, for which the others wait. An exchange begins when its data are ready and the one before has ended; what it lasts beyond the moment at which
+// Seconds of a step: of each rehearsed rank the median of the repeats, and of these the longest, for which the others wait. An
+// exchange begins when its data are ready and the one before has ended; what it lasts beyond the moment at which
 // other work needs its result prolongs the step. So does waiting for the last rank, if the ranks exchange. Throws as ExchangeCost::seconds().
 double rehearsed_step(const std::vector<const Row*>& rehearsals, const ExchangeCost& cost);
 

@@ -96,7 +96,7 @@ std::string ending_text(int status) {
   return name == nullptr ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("SIG{}", name);
 }
 
-// Of the variables with which this process began.
+// The names of the variables with which this process began; none if they cannot be read.
 std::set<std::string> names_at_start() {
   std::set<std::string> names;
   std::ifstream file("/proc/self/environ");
@@ -124,7 +124,7 @@ std::vector<std::string> backend_environment(const std::string& module_folder) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     // This process sets variables of NCCL for its own strategies, which it may have trained before.
-    if (text.starts_with("NCCL_") && !at_start.contains(std::string(text.substr(0, text.find('='))))) continue;
+    if (!at_start.empty() && text.starts_with("NCCL_") && !at_start.contains(std::string(text.substr(0, text.find('='))))) continue;
     if (text.starts_with("PYTHONPATH=")) path += (path.empty() ? "" : ":") + std::string(text.substr(11));
     else if (!text.starts_with("PYTHONSAFEPATH=") && !text.starts_with("PYTHONUNBUFFERED=")) all.emplace_back(text);
   }

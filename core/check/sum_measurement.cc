@@ -26,7 +26,8 @@ void SumMeasurement::run(std::size_t me, std::size_t devices, Collectives& group
       // Each rank is the root in turn: ranks that send to the same root again and again run ahead of it, which they do not in a step.
       std::size_t number = 0;
       const auto one = [&] { make_call(call, group, vectors(me, devices, bytes, number++ % devices)); };
-      const double seconds = group.recordable() ? seconds_of_captured(me, member, one) : seconds_behind_writes(me, member, sent_by(call, vectors(me, devices, bytes, 0)), one);
+      const Vec sent = sent_by(call, vectors(me, devices, bytes, 0));
+      const double seconds = group.recordable() ? seconds_of_captured(me, member, one) : seconds_behind_writes(me, member, sent, one);
       if (me != 0) continue;
       if (call == kAllReduce) ranks_.links.all_reduces.push_back({devices, bytes, seconds});
       else ranks_.links.others.push_back({call, devices, bytes, seconds});

@@ -15,11 +15,11 @@ constexpr char kWindows[] = "registering NCCL windows for gradients";
 // NCCL finds out for each buffer whether it is registered, as the gradient in its window is, and its calls may hang where some ranks or
 // sides have a registered one and others have not (NCCL's user guide, User Buffer Registration): a rank that gathers the gradients of
 // others, say, into other memory. With these variables only windows count as registered, which only collectives between windows use.
-// Variables of the user stay. Called by one rank while the others wait.
+// Called by one rank while the others wait.
 void register_windows_only() {
   static std::once_flag once;
   std::call_once(once, [] {
-    for (const char* const name : {"NCCL_LOCAL_REGISTER", "NCCL_GRAPH_REGISTER"}) setenv(name, "0", 0);
+    for (const char* const name : {"NCCL_LOCAL_REGISTER", "NCCL_GRAPH_REGISTER"}) setenv(name, "0", 1);
   });
 }
 
@@ -41,7 +41,7 @@ Scratch allocate_scratch(const std::vector<int>& devices) {
 }  // namespace
 
 std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devices, const HostSpan& hosts) {
-  register_windows_only();
+  if (hosts.count == 1) register_windows_only();  // there are no windows on several
   auto made = std::make_unique<Communicators>();
   made->devices = devices;
   made->hosts = hosts.count;

@@ -165,7 +165,7 @@ std::string describe(const Plan& plan) {
     rows.push_back(
         {std::to_string(i + 1), std::to_string(trial.number), trial.control       ? "control"
          : trial.reference   ? "reference"
-         : trial.rehearsal   ? "rehearsal"
+         : trial.rehearsal   ? fmt::format("rehearsal of rank {}", trial.rehearsed_rank)
          : trial.bracket > 0 ? "bracket"
                              : std::to_string(trial.block),
          trial.strategy.label,

@@ -25,7 +25,7 @@ struct TrialKey {
   bool control = false;             // an extra baseline run with another order of summation (controls.h)
   bool reference = false;           // the program's own run on one device, in place of a missing baseline (controls.h)
   bool rehearsal = false;           // one device trains as one rank of `devices` would (rehearsals.h)
-  std::size_t rehearsed_rank = 0;   // this one
+  std::size_t rehearsed_rank = 0;   // which of them
   StrategyConfig strategy;
   std::string plugin_file;          // shared library of the strategy
   std::string plugin_sha256;        // of that file when the run was planned; empty: any

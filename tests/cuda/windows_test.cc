@@ -47,7 +47,8 @@ const Call kCalls[] = {
        group.scatter(rank, of.whole.data(), of.part.data(), kSizes, 1);
      },
      [](std::size_t rank, std::size_t place) { return value(rank, kPart + place); }},
-    {"reduce_scatter", [](Collectives& group, int rank, const Vectors& of) { group.reduce_scatter(rank, of.window.data(), of.part.data(), {kPart, kPart}, Type::float32); },
+    {"reduce_scatter",
+     [](Collectives& group, int rank, const Vectors& of) { group.reduce_scatter(rank, of.window.data(), of.part.data(), {kPart, kPart}, Type::float32); },
      [](std::size_t rank, std::size_t place) { return value(0, rank * kPart + place) + value(1, rank * kPart + place); }},
     {"unequal reduce_scatter and all_gather",
      [](Collectives& group, int rank, const Vectors& of) {
@@ -79,12 +80,13 @@ TEST_F(CudaWindows, MixWithOrdinaryMemory) {
         const auto me = static_cast<std::size_t>(rank);
         Device& device = *devices[me];
         const Vectors& own = vectors[me];
-        std::vector<float> values(kWhole), nothing(kPart);
+        std::vector<float> values(kWhole), nothing(kWhole);
         for (std::size_t i = 0; i < kWhole; ++i) values[i] = value(me, i);
         for (const Call& call : kCalls)
           for (const bool captured : {false, true}) {
             device.copy_to_device(own.window.data(), values.data(), values.size() * sizeof(float));
-            device.copy_to_device(own.part.data(), nothing.data(), nothing.size() * sizeof(float));
+            device.copy_to_device(own.whole.data(), nothing.data(), kWhole * sizeof(float));
+            device.copy_to_device(own.part.data(), nothing.data(), kPart * sizeof(float));
             const std::unique_ptr<GraphRecorder> recorder = captured ? cuda.recorder(device, 1) : nullptr;
             barrier.wait();
             if (captured) {

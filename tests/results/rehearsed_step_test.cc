@@ -227,6 +227,27 @@ TEST(Predict, SaysWhyARehearsalFailed) {
   EXPECT_THAT(prediction_problems(all), ElementsAre(HasSubstr("it was not rehearsed on 2 devices: wait_until(): this is a rehearsal")));
 }
 
+// Of one rank alone it is not known how long the other takes.
+TEST(Predict, NeedsTheRehearsalsOfBothRanks) {
+  mgcompare::Run run = rehearsed_run();
+  Row failed = *rehearsals_of(compare_rows(run), compare_rows(run).cells.back()).at(4).front();
+  failed.trial.rehearsed_rank = 3;
+  failed.result = {};
+  failed.result.status = TrialStatus::failed;
+  failed.result.cause = "out of memory";
+  run.rows.push_back(failed);
+  const std::vector<Prediction> all = predict(compare_rows(run), {2, 4}, {{DeviceKind::cpu, kLink}});
+  EXPECT_THAT(prediction_problems(all), testing::Contains(HasSubstr("it was not rehearsed on 4 devices: out of memory")));
+  const auto predicted = [](const Prediction& prediction) {
+    std::vector<std::size_t> devices;
+    for (const PredictedStep& step : prediction.steps) devices.push_back(step.devices);
+    return devices;
+  };
+  // The row at the larger batch, of which a rehearsal failed, is the last.
+  EXPECT_THAT(predicted(all.front()), ElementsAre(2, 4));
+  EXPECT_THAT(predicted(all.back()), ElementsAre(2));
+}
+
 TEST(Predict, SaysWhyOneOfSeveralRehearsalsFailed) {
   mgcompare::Run run = rehearsed_run();
   Row failed = *rehearsals_of(compare_rows(run), compare_rows(run).cells.back()).at(4).front();

@@ -61,19 +61,24 @@ TEST(Rehearsal, KnowsTheSizeOfWhatARootReceives) {
   }
 }
 
-// The owner of most parameters is the last rank here, as of a network with one large tensor.
 TEST(Rehearsal, TrainsAsTheRankThatItIsToldToBe) {
+  std::vector<double> owned;
   for (const std::size_t rank : {0, 1}) {
     Trial trial = rehearsal(2, "sharded_server");
     trial.rehearsed_rank = rank;
     const Result result = rehearse(trial).result;
     ASSERT_EQ(result.metrics.size(), 1u);
+    owned.push_back(result.metrics.front().at("owned bytes").last);
     double sent = 0;
     for (const Sent& each : result.placement.at(0).sent)
       if (each.call == "broadcast") sent = each.bytes;
-    EXPECT_EQ(sent, result.metrics.front().at("owned bytes").last) << "an owner sends what it owns to the other rank";
+    EXPECT_EQ(sent, owned.back()) << "an owner sends what it owns to the other rank";
     EXPECT_EQ(result.steps, 2u * 15);
+    if (rank == 1) {
+      EXPECT_EQ(owned[0] + owned[1], static_cast<double>(result.parameters * sizeof(float)));
+    }
   }
+  EXPECT_NE(owned[0], owned[1]);
 }
 
 TEST(Rehearsal, GivesStrategiesUsualNumbers) {
