@@ -4,8 +4,8 @@ include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgcompare)
 install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-# The program looks for the platform modules in ../lib/mgcompare, relative to its own folder.
-install(TARGETS platform_cpu LIBRARY DESTINATION lib/mgcompare COMPONENT program)
+# The program looks for its modules in ../lib/mgcompare, relative to its own folder.
+install(TARGETS platform_cpu transfer_https LIBRARY DESTINATION lib/mgcompare COMPONENT program)
 if(MGCOMPARE_WITH_CUDA)
   install(TARGETS platform_cuda LIBRARY DESTINATION lib/mgcompare COMPONENT cuda)
 endif()

@@ -231,7 +231,7 @@ void unpack_cifar10(const std::string& path, const std::string& folder) {
 
 void download_cifar10(const std::string& folder, const Download& download) {
   make_folder(folder);
-  Fetcher fetcher(mirrors_of(download, mirrors()), download.timeout, download.authorities);
+  Fetcher fetcher(download.transfer, mirrors_of(download, mirrors()), download.timeout, download.authorities);
   FetchRequest request;
   request.name = kArchive.name;
   request.path = (fs::path(folder) / kArchive.name).string();

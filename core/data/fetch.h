@@ -1,12 +1,14 @@
 #pragma once
 
-// Downloads a file over https from the first of several mirrors that provides the right one. The only user of libcurl.
+// Downloads a file over https from the first of several mirrors that provides the right one.
 
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "data/transfer.h"
 
 namespace mgcompare {
 
@@ -29,6 +31,7 @@ struct DownloadProgress {
 };
 
 struct Download {
+  Transfer transfer;                // must be there if anything is downloaded (modules/transfer_host.h)
   // URLs of folders, tried in order; https only, also for redirects.
   std::vector<std::string> mirrors;
   bool from_publisher = false;      // from the mirrors of the data set; otherwise from `mirrors` only
@@ -45,12 +48,13 @@ class Fetcher {
  public:
   // `timeout` limits the time spent on failing mirrors over the life of this object. A mirror that failed is not tried
   // again. `authorities` is a file of trusted certificates; empty: the system's.
-  Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds timeout, std::string authorities = "");
+  Fetcher(Transfer transfer, std::vector<std::string> mirrors, std::chrono::milliseconds timeout, std::string authorities = "");
 
   // Returns the size in bytes. If every mirror fails, throws DataError with one clause per mirror.
   std::size_t fetch(const FetchRequest& request);
 
  private:
+  Transfer transfer_;
   std::vector<std::string> mirrors_;
   std::vector<std::string> failures_;
   std::chrono::milliseconds timeout_;

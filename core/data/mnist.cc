@@ -120,7 +120,7 @@ Dataset read_mnist(const std::string& folder) {
 
 void download_mnist(const std::string& folder, const Download& download) {
   make_folder(folder);
-  Fetcher fetcher(mirrors_of(download, mnist_mirrors()), download.timeout, download.authorities);
+  Fetcher fetcher(download.transfer, mirrors_of(download, mnist_mirrors()), download.timeout, download.authorities);
   DownloadProgress progress;
   std::size_t before = 0;
   for (const KnownFile& file : kFiles) {

@@ -13,6 +13,7 @@
 #include "data/mapped_file.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
+#include "modules/transfer_host.h"
 #include "results/cause.h"
 #include "discovery/manifest.h"
 #include "discovery/plugin_checksum.h"
@@ -175,7 +176,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     position.set({TrialPhase::setup, 0, 0});
     const double start = now();
     const FileIdentity opened = identity_of(trial.plugin_file);
-    const DataPlaces places = DataPlaces::standard(files.data_folder);
+    const DataPlaces places = places_with_downloads(files.data_folder);
     TrainingRequest request = request_of(trial, files, data(trial.config.data, places, {}));
     request.report = report;
     request.position = &position;

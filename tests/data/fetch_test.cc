@@ -12,6 +12,7 @@
 
 #include "data/https_server.h"
 #include "data/idx.h"
+#include "https/transfer.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -87,7 +88,7 @@ class BadMirrors : public testing::TestWithParam<BadMirror> {
     request.check = [](const std::string& path) {
       if (fetched(path) != "good") throw Error("not good");
     };
-    return Fetcher(mirrors, timeout, server_.certificate()).fetch(request);
+    return Fetcher(transfer_by_https, mirrors, timeout, server_.certificate()).fetch(request);
   }
 
   // Alone: an error that names the mirror, and no file, whole or partial.

@@ -16,6 +16,7 @@
 #include "data/idx.h"
 #include "data/mnist.h"
 #include "data/refusal.h"
+#include "https/transfer.h"
 
 namespace mgcompare {
 namespace {
@@ -159,6 +160,7 @@ TEST(Load, LooksWhereTheEnvironmentSays) {
 TEST(Download, FailsFastAndLeavesNothing) {
   const Folder folder;
   Download download;
+  download.transfer = transfer_by_https;
   // A port without a listener, a plain http address, and a host name that cannot exist.
   download.mirrors = {"https://127.0.0.1:1/", "http://127.0.0.1:1/", "https://mgcompare.invalid/"};
   EXPECT_THAT([&] { download_mnist(folder.path("cache"), download); },
@@ -194,6 +196,7 @@ TEST(Download, GivesUpWhenItsTimeIsSpent) {
   const Folder folder;
   const SilentServer silent;
   Download download;
+  download.transfer = transfer_by_https;
   download.mirrors = {silent.address(), "https://192.0.2.2/", "https://192.0.2.3/"};
   download.timeout = std::chrono::milliseconds(600);
   EXPECT_THAT([&] { download_mnist(folder.path("cache"), download); },
@@ -204,6 +207,7 @@ TEST(Download, GivesUpWhenItsTimeIsSpent) {
 TEST(Download, GivesUpOnMirrorsThatAreNotThere) {
   const Folder folder;
   Download download;
+  download.transfer = transfer_by_https;
   download.mirrors = {"https://192.0.2.1/", "https://192.0.2.2/", "https://192.0.2.3/"};
   download.timeout = std::chrono::milliseconds(600);
   EXPECT_THROW(download_mnist(folder.path("cache"), download), DataError);
@@ -277,6 +281,7 @@ TEST(Download, TakesTheNextMirrorWhenOneGivesAWrongFile) {
   std::size_t most = 0;
   DataPlaces places;
   places.cache_folder = folder.path("cache");
+  places.download.transfer = transfer_by_https;
   places.download.mirrors = {mirror.address("absent"), mirror.address("bad"), mirror.address("good")};
   places.download.progress = [&](const DownloadProgress& progress) { most = std::max(most, progress.bytes); };
   // A certificate that no authority signed is rejected.
