@@ -113,14 +113,7 @@ class Planner {
   // Their networks are checked for mismatched shapes. Problems of strategies do not end the plan here: the options of the others are checked, too.
   void make_versions() {
     const std::size_t known = problems_.size();
-    versions_ = versions_of(config_);
-    // A trial has one seed. The list of all in the config of each would cost memory quadratically.
-    for (Version& version : versions_) version.config.seeds = {config_.seeds.front()};
-    // No trial depends on the price, or on how hosts are started.
-    for (Version& version : versions_) {
-      version.config.hosts = {.names = version.config.hosts.names};
-      version.config.price_per_device_hour = 0;
-    }
+    versions_ = trained_versions(config_);
     for (const Version& version : versions_) check_network(version.config);
     for (const Version& version : versions_) {
       if (samples_of(version.config) == 0) {

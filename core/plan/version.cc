@@ -34,6 +34,16 @@ std::vector<Version> versions_of(const Config& config) {
   return versions;
 }
 
+std::vector<Version> trained_versions(const Config& config) {
+  std::vector<Version> versions = versions_of(config);
+  for (Version& version : versions) {
+    version.config.seeds = {config.seeds.front()};
+    version.config.hosts = {.names = version.config.hosts.names};
+    version.config.price_per_device_hour = 0;
+  }
+  return versions;
+}
+
 std::vector<Version> versions_to_verify(const Config& config) {
   std::vector<Version> versions = versions_of(config);
   std::set<std::string> known;

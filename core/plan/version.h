@@ -18,7 +18,11 @@ struct Version {
 // For each network the config without a variant, then each variant.
 std::vector<Version> versions_of(const Config& config);
 
-// The same without those of which `verify` would train the same network by the same update rule as of an earlier one: variants of learning
+// The same without what no trial depends on: the price, how hosts are started, and the seeds of other repeats, which in the config of each trial
+// would cost memory quadratically.
+std::vector<Version> trained_versions(const Config& config);
+
+// As versions_of() without those of which `verify` would train the same network by the same update rule as of an earlier one: variants of learning
 // rates, batches, devices or lengths.
 std::vector<Version> versions_to_verify(const Config& config);
 
