@@ -16,8 +16,8 @@ namespace mgcompare {
 // The training clock divided by the steps: the median of the repeats, as that of rehearsals, so that one slow repeat does not count.
 double median_step(const Cell& cell);
 
-// Of one row, by number of devices, all ranks and repeats; only those that are done, and of numbers on which each rank that was rehearsed ended once
-// as it should. Results of older versions have the first rank alone.
+// Of one row, by number of devices, all ranks and repeats; only those that are done, and of numbers on which each rank that was rehearsed ended
+// once as it should. Results of older versions, and of runs that have not ended, may have one rank alone.
 using Rehearsals = std::map<std::size_t, std::vector<const Row*>>;
 
 // Those of the rows with the strategy, batch and kind of device of this one.

@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <iterator>
 #include <thread>
 
 #include <fmt/format.h>
@@ -96,14 +96,6 @@ std::string ending_text(int status) {
   return name == nullptr ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("SIG{}", name);
 }
 
-// The names of the variables with which this process began; none if they cannot be read.
-std::set<std::string> names_at_start() {
-  std::set<std::string> names;
-  std::ifstream file("/proc/self/environ");
-  for (std::string entry; std::getline(file, entry, '\0');) names.insert(entry.substr(0, entry.find('=')));
-  return names;
-}
-
 }  // namespace
 
 std::string interpreter(const std::string& python) {
@@ -117,14 +109,21 @@ std::string interpreter(const std::string& python) {
   throw unavailable(fmt::format("there is no program {} on PATH; install it, or set `python:` to the path of an interpreter", plain(name)));
 }
 
-std::vector<std::string> backend_environment(const std::string& module_folder) {
+std::vector<std::string> variables_at_start() {
+  std::vector<std::string> all;
+  std::ifstream file("/proc/self/environ");
+  for (std::string entry; std::getline(file, entry, '\0');) all.push_back(entry);
+  return all;
+}
+
+std::vector<std::string> backend_environment(const std::string& module_folder, const std::vector<std::string>& at_start) {
   std::vector<std::string> all;
   std::string path = module_folder;
-  const std::set<std::string> at_start = names_at_start();
+  const auto is_of_nccl = [](std::string_view text) { return text.starts_with("NCCL_"); };
+  if (!at_start.empty()) std::copy_if(at_start.begin(), at_start.end(), std::back_inserter(all), is_of_nccl);
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    // This process sets variables of NCCL for its own strategies, which it may have trained before.
-    if (!at_start.empty() && text.starts_with("NCCL_") && !at_start.contains(std::string(text.substr(0, text.find('='))))) continue;
+    if (!at_start.empty() && is_of_nccl(text)) continue;
     if (text.starts_with("PYTHONPATH=")) path += (path.empty() ? "" : ":") + std::string(text.substr(11));
     else if (!text.starts_with("PYTHONSAFEPATH=") && !text.starts_with("PYTHONUNBUFFERED=")) all.emplace_back(text);
   }
@@ -165,7 +164,7 @@ void BackendProcess::start(const std::vector<std::string>& arguments, const Back
   if (nothing.number() < 0) fail("/dev/null");
   for (const Descriptor* const end : {&answers_, &output_}) fcntl(end->number(), F_SETFL, O_NONBLOCK);
 
-  std::vector<std::string> texts = arguments, variables = backend_environment(module_folder());
+  std::vector<std::string> texts = arguments, variables = backend_environment(module_folder(), variables_at_start());
   const std::vector<char*> argument_pointers = pointers(texts), variable_pointers = pointers(variables);
   const ChildSide side{getpid(), child_requests.number(), child_answers.number(), child_output.number(), nothing.number(),
                        place.folder.c_str(), place.processors ? &*place.processors : nullptr, argument_pointers.data(), variable_pointers.data()};

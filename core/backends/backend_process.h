@@ -85,9 +85,13 @@ class BackendProcess {
   double received_ = 0;
 };
 
-// The environment variables that a backend gets, as NAME=value: those of this process, without what it has set for NCCL since it began, and some
-// more. `module_folder`: of the Python module for backends; empty: there is none.
-std::vector<std::string> backend_environment(const std::string& module_folder);
+// The environment variables with which this process began, as NAME=value; none if they cannot be read.
+std::vector<std::string> variables_at_start();
+
+// The environment variables that a backend gets, likewise: those of this process and some more. Those of NCCL are those of `at_start`, unless this is
+// empty: the process changes them for its own strategies, which it may have trained before. `module_folder`: of the Python module for backends;
+// empty: there is none.
+std::vector<std::string> backend_environment(const std::string& module_folder, const std::vector<std::string>& at_start);
 
 // The path of the interpreter that `python:` names or, if it is empty, of the first python3 on PATH. Throws EndedAs with `unavailable`.
 std::string interpreter(const std::string& python);

@@ -33,8 +33,9 @@ struct Communicators {
   std::size_t ranks() const { return hosts * devices.size(); }
   std::size_t first() const { return host * devices.size(); }  // rank of devices[0]
   // Registers a vector of each device, all of the same length, as a symmetric window. All-reduces of its slices then access
-  // the memory of other devices directly, which takes about three quarters of the time on fast links. Calls between a window and other memory copy. Does nothing if the
-  // vectors are already registered, as is usual for later trials. No rank may be running work. On one host only. Throws Error.
+  // the memory of other devices directly, which takes about three quarters of the time on fast links. Calls with a window on one
+  // side only use copies. Does nothing if the vectors are already registered, as is usual for later trials. No rank may be running
+  // work. On one host only. Throws Error.
   void register_windows(const std::vector<Vec>& vectors);
 
  private:

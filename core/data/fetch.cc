@@ -20,22 +20,14 @@ std::string transfer_file(const Transfer& transfer, const std::string& mirror, c
                           const std::string& authorities, std::size_t& bytes) {
   // Several processes may fill the cache folder at the same time.
   AtomicFile file(request.path, fmt::format(".{}.part", getpid()));
-  std::string write_error;
   const auto write = [&](std::string_view part) {
-    try {
-      file.write(part);
-    } catch (const FileError& error) {
-      write_error = error.what();
-      return false;
-    }
+    file.write(part);
     bytes += part.size();
-    return true;
   };
   const auto progress = [&](std::size_t now, std::size_t total) {
     if (request.progress) request.progress(mirror, now, total);
   };
   const std::string problem = transfer({mirror + request.name, request.max_bytes, timeout, authorities, write, progress});
-  if (!write_error.empty()) throw DataError(write_error);
   if (!problem.empty()) return problem;
   file.flush();
   try {
@@ -50,7 +42,9 @@ std::string transfer_file(const Transfer& transfer, const std::string& mirror, c
 }  // namespace
 
 Fetcher::Fetcher(Transfer transfer, std::vector<std::string> mirrors, milliseconds timeout, std::string authorities)
-    : transfer_(std::move(transfer)), mirrors_(std::move(mirrors)), timeout_(timeout), authorities_(std::move(authorities)) {}
+    : transfer_(std::move(transfer)), mirrors_(std::move(mirrors)), timeout_(timeout), authorities_(std::move(authorities)) {
+  if (!transfer_) throw DataError("nothing can be downloaded here");
+}
 
 std::size_t Fetcher::fetch(const FetchRequest& request) {
   while (!mirrors_.empty() && timeout_ > milliseconds(0)) {
@@ -59,7 +53,7 @@ std::size_t Fetcher::fetch(const FetchRequest& request) {
     std::string problem;
     try {
       problem = transfer_file(transfer_, mirrors_.front(), request, timeout_, authorities_, bytes);
-    } catch (const Error& error) {
+    } catch (const FileError& error) {
       throw DataError(error.what());
     }
     if (problem.empty()) return bytes;

@@ -1,6 +1,7 @@
 #pragma once
 
-// How a file is downloaded. A module does it (core/https): its libraries take as long to load as the rest of the program, and few runs need them.
+// How a file is downloaded. A module does it (core/https): its libraries take more than half as long to load as the rest of the program, and few
+// runs need them.
 
 #include <chrono>
 #include <cstddef>
@@ -15,13 +16,14 @@ struct TransferRequest {
   std::size_t max_bytes = 0;        // more are refused
   std::chrono::milliseconds timeout{0};  // without a connection or data
   std::string authorities;          // file of trusted certificates; empty: the system's
-  // Gets the bytes in order; false ends the transfer. Must not throw.
-  std::function<bool(std::string_view)> write;
-  // Called a few times a second with the bytes received so far and the total (0: unknown). May be empty; must not throw.
+  // Gets the bytes in order.
+  std::function<void(std::string_view)> write;
+  // Called a few times a second with the bytes received so far and the total (0: unknown). May be empty.
   std::function<void(std::size_t bytes, std::size_t total)> progress;
 };
 
-// Returns why it failed, as the end of a sentence whose subject is the mirror; empty: the file is complete. Throws Error if nothing can be downloaded.
+// Returns why it failed, as the end of a sentence whose subject is the mirror; empty: the file is complete. Throws what `write` and `progress` throw,
+// and DataError if nothing can be downloaded.
 using Transfer = std::function<std::string(const TransferRequest&)>;
 using TransferFunction = std::string(const TransferRequest&);
 

@@ -1,4 +1,4 @@
-// The module that downloads data sets. Only a worker that needs one opens it.
+// The module that downloads data sets. Only workers that download open it.
 
 #include "https/transfer.h"
 

@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 
-#include "mgcompare/error.h"
+#include "data/dataset.h"
 
 namespace mgcompare {
 namespace {
@@ -26,13 +27,25 @@ struct Watched {
   Clock::time_point moved = Clock::now();  // when the last byte arrived
   milliseconds stall{0};
   bool stalled = false;
+  std::exception_ptr thrown = nullptr;  // by a call of the request
 };
+
+// Exceptions must not pass through libcurl's frames. Returns whether there was none.
+template <class F>
+bool guarded(Watched& watched, F f) {
+  try {
+    f();
+  } catch (...) {
+    watched.thrown = std::current_exception();
+  }
+  return watched.thrown == nullptr;
+}
 
 std::size_t write_bytes(char* data, std::size_t size, std::size_t count, void* context) {
   Watched& watched = *static_cast<Watched*>(context);
   const std::size_t bytes = size * count;
   watched.too_large = watched.bytes + bytes > watched.request.max_bytes;
-  if (watched.too_large || !watched.request.write({data, bytes})) return 0;
+  if (watched.too_large || !guarded(watched, [&] { watched.request.write({data, bytes}); })) return 0;
   watched.bytes += bytes;
   return bytes;
 }
@@ -44,8 +57,10 @@ int watch(void* context, curl_off_t total, curl_off_t now, curl_off_t, curl_off_
     watched.moved = Clock::now();
   }
   watched.stalled = Clock::now() - watched.moved > watched.stall;
-  if (watched.request.progress) watched.request.progress(static_cast<std::size_t>(now), static_cast<std::size_t>(total));
-  return watched.stalled ? 1 : 0;
+  const bool goes_on = guarded(watched, [&] {
+    if (watched.request.progress) watched.request.progress(static_cast<std::size_t>(now), static_cast<std::size_t>(total));
+  });
+  return watched.stalled || !goes_on ? 1 : 0;
 }
 
 void configure(CURL* curl, Watched& watched) {
@@ -75,7 +90,7 @@ void configure(CURL* curl, Watched& watched) {
 
 std::string transfer_by_https(const TransferRequest& request) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK) throw Error("libcurl cannot be initialised");
+  if (ready != CURLE_OK) throw DataError("libcurl cannot be initialised");
   Watched watched{request};
   watched.stall = std::min(kStall, request.timeout);
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
@@ -83,6 +98,7 @@ std::string transfer_by_https(const TransferRequest& request) {
   configure(curl.get(), watched);
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail);
   const CURLcode code = curl_easy_perform(curl.get());
+  if (watched.thrown != nullptr) std::rethrow_exception(watched.thrown);
   if (watched.too_large || code == CURLE_FILESIZE_EXCEEDED) return fmt::format("sends more than {} bytes", request.max_bytes);
   if (watched.stalled) return "stopped sending";
   if (code != CURLE_OK) return detail[0] != 0 ? detail : curl_easy_strerror(code);

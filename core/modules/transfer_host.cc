@@ -1,14 +1,25 @@
 #include "modules/transfer_host.h"
 
+#include <exception>
+
 #include "modules/module_file.h"
 
 namespace mgcompare {
 namespace {
 
+// Data that cannot be downloaded may have a fallback.
+TransferFunction* open_transfer() {
+  try {
+    // Never destroyed, so the library is not closed.
+    static auto& library = *new boost::dll::shared_library(open_module("transfer_https", "downloads", "build or install the program again"));
+    return library.get<TransferFunction*()>("mgcompare_transfer")();
+  } catch (const std::exception& error) {
+    throw DataError(error.what());
+  }
+}
+
 std::string transfer(const TransferRequest& request) {
-  // Never destroyed, so the library is not closed.
-  static auto& library = *new boost::dll::shared_library(open_module("transfer_https", "downloads"));
-  static TransferFunction* const opened = library.get<TransferFunction*()>("mgcompare_transfer")();
+  static TransferFunction* const opened = open_transfer();
   return opened(request);
 }
 

@@ -8,7 +8,7 @@
 
 namespace mgcompare {
 
-// As DataPlaces::standard(). A download throws Error with the reason if the module cannot be opened.
+// As DataPlaces::standard(). A download throws DataError with the reason if the module cannot be opened.
 DataPlaces places_with_downloads(const std::string& given_folder);
 
 }  // namespace mgcompare

@@ -22,7 +22,7 @@ std::vector<Version> versions_of(const Config& config);
 // would cost memory quadratically.
 std::vector<Version> trained_versions(const Config& config);
 
-// As versions_of() without those of which `verify` would train the same network by the same update rule as of an earlier one: variants of learning
+// versions_of() without those for which `verify` would train the same network by the same update rule as for an earlier one: variants of learning
 // rates, batches, devices or lengths.
 std::vector<Version> versions_to_verify(const Config& config);
 
