@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // Returns why the mirror failed; empty on success. Throws DataError if the file cannot be written.
-std::string transfer_file(const Transfer& transfer, const std::string& mirror, const FetchRequest& request, milliseconds timeout,
+std::string transfer_file(Transfer transfer, const std::string& mirror, const FetchRequest& request, milliseconds timeout,
                           const std::string& authorities, std::size_t& bytes) {
   // Several processes may fill the cache folder at the same time.
   AtomicFile file(request.path, fmt::format(".{}.part", getpid()));
@@ -42,8 +42,8 @@ std::string transfer_file(const Transfer& transfer, const std::string& mirror, c
 }  // namespace
 
 Fetcher::Fetcher(Transfer transfer, std::vector<std::string> mirrors, milliseconds timeout, std::string authorities)
-    : transfer_(std::move(transfer)), mirrors_(std::move(mirrors)), timeout_(timeout), authorities_(std::move(authorities)) {
-  if (!transfer_) throw DataError("nothing can be downloaded here");
+    : transfer_(transfer), mirrors_(std::move(mirrors)), timeout_(timeout), authorities_(std::move(authorities)) {
+  if (transfer_ == nullptr) throw DataError("nothing can be downloaded here");
 }
 
 std::size_t Fetcher::fetch(const FetchRequest& request) {

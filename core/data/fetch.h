@@ -31,7 +31,7 @@ struct DownloadProgress {
 };
 
 struct Download {
-  Transfer transfer;                // empty: nothing can be downloaded (modules/transfer_host.h)
+  Transfer transfer = nullptr;      // null: nothing can be downloaded (modules/transfer_host.h)
   // URLs of folders, tried in order; https only, also for redirects.
   std::vector<std::string> mirrors;
   bool from_publisher = false;      // from the mirrors of the data set; otherwise from `mirrors` only

@@ -24,10 +24,9 @@ struct TransferRequest {
 
 // Returns why it failed, as the end of a sentence whose subject is the mirror; empty: the file is complete. Throws what `write` and `progress` throw,
 // and DataError if nothing can be downloaded.
-using Transfer = std::function<std::string(const TransferRequest&)>;
-using TransferFunction = std::string(const TransferRequest&);
+using Transfer = std::string (*)(const TransferRequest&);
 
 }  // namespace mgcompare
 
 // What the module provides.
-extern "C" mgcompare::TransferFunction* mgcompare_transfer();
+extern "C" mgcompare::Transfer mgcompare_transfer();

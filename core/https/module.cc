@@ -2,4 +2,4 @@
 
 #include "https/transfer.h"
 
-extern "C" __attribute__((visibility("default"))) mgcompare::TransferFunction* mgcompare_transfer() { return &mgcompare::transfer_by_https; }
+extern "C" __attribute__((visibility("default"))) mgcompare::Transfer mgcompare_transfer() { return mgcompare::transfer_by_https; }

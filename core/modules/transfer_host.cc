@@ -8,18 +8,18 @@ namespace mgcompare {
 namespace {
 
 // Data that cannot be downloaded may have a fallback.
-TransferFunction* open_transfer() {
+Transfer open_transfer() {
   try {
     // Never destroyed, so the library is not closed.
     static auto& library = *new boost::dll::shared_library(open_module("transfer_https", "downloads", "build or install the program again"));
-    return library.get<TransferFunction*()>("mgcompare_transfer")();
+    return library.get<Transfer()>("mgcompare_transfer")();
   } catch (const std::exception& error) {
     throw DataError(error.what());
   }
 }
 
 std::string transfer(const TransferRequest& request) {
-  static TransferFunction* const opened = open_transfer();
+  static const Transfer opened = open_transfer();
   return opened(request);
 }
 

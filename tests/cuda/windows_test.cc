@@ -63,21 +63,22 @@ const Call kCalls[] = {
 // Calls alone and in a captured sequence.
 TEST_F(CudaWindows, MixWithOrdinaryMemory) {
   if (gpu_count() < static_cast<int>(kRanks)) GTEST_SKIP() << "needs two GPUs";
-  Platform& cuda = platform(DeviceKind::cuda);
+  Platform& gpus = platform(DeviceKind::cuda);
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<ExchangedVector>> exchanged;
   std::vector<Vectors> vectors;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
-    devices.push_back(cuda.open(static_cast<int>(rank)));
-    exchanged.push_back(cuda.exchanged_vector(*devices.back(), kWhole));
+    devices.push_back(gpus.open(static_cast<int>(rank)));
+    exchanged.push_back(gpus.exchanged_vector(*devices.back(), kWhole));
     vectors.push_back({exchanged.back()->values(), Array<float>(*devices.back(), kWhole), Array<float>(*devices.back(), kPart)});
   }
-  const std::unique_ptr<Collectives> group = cuda.connect({devices[0].get(), devices[1].get()});
+  const std::unique_ptr<Collectives> group = gpus.connect({devices[0].get(), devices[1].get()});
   AbortableBarrier barrier(kRanks);
   run_ranks(
       kRanks,
       [&](int rank) {
         const auto me = static_cast<std::size_t>(rank);
+        cuda::check(cudaSetDevice(rank), "choosing a device");
         Device& device = *devices[me];
         const Vectors& own = vectors[me];
         std::vector<float> values(kWhole), nothing(kWhole);
@@ -87,7 +88,7 @@ TEST_F(CudaWindows, MixWithOrdinaryMemory) {
             device.copy_to_device(own.window.data(), values.data(), values.size() * sizeof(float));
             device.copy_to_device(own.whole.data(), nothing.data(), kWhole * sizeof(float));
             device.copy_to_device(own.part.data(), nothing.data(), kPart * sizeof(float));
-            const std::unique_ptr<GraphRecorder> recorder = captured ? cuda.recorder(device, 1) : nullptr;
+            const std::unique_ptr<GraphRecorder> recorder = captured ? gpus.recorder(device, 1) : nullptr;
             barrier.wait();
             if (captured) {
               recorder->begin();
