@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t kSmallBytes = 4;
 constexpr std::size_t kTail = 52;  // bytes beyond whole pages, so that partial pages are checked too
 constexpr std::size_t kMatrix = 1024;
-constexpr std::size_t kWrittenBefore = 1u << 16;  // floats, by a kernel before each captured call
 constexpr int kRepeatedMeasurements = 2;
 
 constexpr DoctorEffort kThorough = {16u << 20, 4u << 20, 64u << 20, 4e-3, 7};
@@ -85,7 +84,6 @@ class LinkMeasurement {
     memory.exchanged = ranks_.platform.exchanged_vector(device, floats);
     if (memory.exchanged == nullptr) memory.plain = device_array<float>(device, floats);
     memory.sums = memory.exchanged == nullptr ? memory.plain.span() : memory.exchanged->values();
-    memory.before = device_array<float>(device, kWrittenBefore);
     if (ranks_.scope.calls.size() > 1) memory.parts = device_array<float>(device, ranks_.effort.max_sum_bytes / sizeof(float));
     memory.out = device_array<std::uint32_t>(device, words);
     memory.in = device_array<std::uint32_t>(device, words);

@@ -27,7 +27,7 @@ struct DoctorMemory {
   Array<float> plain;            // if there is none
   Vec sums;                      // for collectives: the whole vector, which is one of the two
   Array<float> parts;            // this rank's part of it
-  Array<float> before;           // what a kernel before a captured call writes
+  Array<float> before;           // what a kernel before each captured call writes; empty if calls are not captured
   Array<std::uint32_t> out, in;  // for copies between devices
   Array<std::uint32_t> host;
   Array<float> a, b, c;  // for arithmetic

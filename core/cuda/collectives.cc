@@ -13,6 +13,8 @@ namespace {
 constexpr char kWhat[] = "exchanging data between GPUs";
 // How long abort() waits for a rank that is inside an NCCL call.
 constexpr std::chrono::seconds kAbortTimeout{2};
+// NCCL accesses memory in units of 16 bytes if it is so aligned. Its protocols for smaller broadcasts do not depend on it.
+constexpr std::size_t kUnit = 16, kLeastSplit = 3u << 19;
 
 ncclDataType_t nccl_type(Type type) {
   if (type == Type::float32) return ncclFloat32;
@@ -31,7 +33,7 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 NcclCollectives::NcclCollectives(const std::vector<CudaDevice*>& devices, std::unique_ptr<Communicators> communicators,
                                  std::function<void(std::unique_ptr<Communicators>)> give_back, bool in_rank_order)
     : PeerCollectives(devices, communicators->first()), communicators_(std::move(communicators)), give_back_(std::move(give_back)),
-      in_rank_order_(in_rank_order), traffic_(devices.size()), call_mutexes_(devices.size()) {}
+      in_rank_order_(in_rank_order), vectors_(devices.front()->vectors()), traffic_(devices.size()), call_mutexes_(devices.size()) {}
 
 NcclCollectives::~NcclCollectives() {
   if (!aborted_) give_back_(std::move(communicators_));
@@ -154,12 +156,24 @@ double NcclCollectives::reduce(int rank, void* data, std::size_t count, Type typ
   return 0;
 }
 
+// Ranks must make the same calls, although only some may pass memory that is not aligned. Therefore the number of bytes decides, and not
+// the address.
+std::size_t NcclCollectives::unaligned_head(std::size_t bytes) const {
+  if (bytes < kLeastSplit || bytes != vectors_.size() * sizeof(float)) return 0;
+  return (kUnit - vectors_.begin * sizeof(float) % kUnit) % kUnit;
+}
+
 double NcclCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
   if (bytes == 0) return 0;
   call(rank, [&](ncclComm_t comm, cudaStream_t stream) {
     for (std::size_t to = 0; rank == root && to < ranks(); ++to)
       if (to != static_cast<std::size_t>(root)) count(rank, to, static_cast<double>(bytes));
-    check(ncclBroadcast(data, data, bytes, ncclUint8, root, comm, stream), kWhat);
+    const std::size_t head = unaligned_head(bytes);
+    char* const body = at(data, head);
+    check(ncclGroupStart(), kWhat);  // one kernel for both
+    if (head > 0) check(ncclBroadcast(data, data, head, ncclUint8, root, comm, stream), kWhat);
+    check(ncclBroadcast(body, body, bytes - head, ncclUint8, root, comm, stream), kWhat);
+    check(ncclGroupEnd(), kWhat);
   });
   return 0;
 }

@@ -50,6 +50,8 @@ class NcclCollectives : public PeerCollectives {
   void count_ring(int rank, double bytes) { count(rank, (static_cast<std::size_t>(rank) + 1) % ranks(), bytes); }
   // Sends one piece to and receives one from each other rank; copies the rank's own piece.
   void exchange(ncclComm_t comm, cudaStream_t stream, int rank, const std::vector<Piece>& pieces);
+  // Of a broadcast of so many bytes: those before the first that is 16-byte aligned if the broadcast is one of a flat vector of the network.
+  std::size_t unaligned_head(std::size_t bytes) const;
   // Reduce-scatter of a two-byte type: `all` has the ranks' parts in order, of counts[rank] elements; the sum of this rank's
   // part is written to `mine`.
   void exchange_and_reduce(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine, const Counts& counts,
@@ -58,6 +60,7 @@ class NcclCollectives : public PeerCollectives {
   std::unique_ptr<Communicators> communicators_;
   std::function<void(std::unique_ptr<Communicators>)> give_back_;
   bool in_rank_order_;
+  Range vectors_;                               // see CudaDevice::vectors()
   std::vector<Traffic> traffic_;                // of the last call of each rank of this host
   std::atomic<bool> aborted_ = false;
   std::vector<std::timed_mutex> call_mutexes_;  // of each rank of this host, held during its NCCL calls

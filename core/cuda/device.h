@@ -116,6 +116,10 @@ class CudaDevice : public Device {
   // The WindowMemory created last, such as the gradient of the current network; empty without one.
   Vec window_vector() const { return window_vector_; }
 
+  // Where the flat vectors of the current network are in their allocations, in floats: the same on all ranks. Empty without a network.
+  Range vectors() const { return vectors_; }
+  void set_vectors(Range vectors) { vectors_ = vectors; }
+
   // Where the rank's network accumulates its loss; in device memory.
   const DeviceTally* tally() const { return tally_; }
   void set_tally(const DeviceTally* tally) { tally_ = tally; }
@@ -131,6 +135,7 @@ class CudaDevice : public Device {
   std::unique_ptr<Handles> handles_;
   CapturedStep captured_step_;
   Vec window_vector_;
+  Range vectors_;
   const DeviceTally* tally_ = nullptr;
   DeviceTimeline* timeline_ = nullptr;
   bool overlap_ = false, exchanging_ = false, fetching_ = false;

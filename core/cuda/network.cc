@@ -59,6 +59,7 @@ class CudaNetwork : public Network {
     device.copy_to_device(buffers_.data(), buffers.data(), buffers.size() * sizeof(float));
     device.synchronize();
     device.set_tally(tally_.data());
+    device.set_vectors(vectors_);
     for (const auto& blas : {&device.handles().blas, &device.handles().branch_blas}) (*blas)->set_measuring(!numerics.deterministic);
     build();
   }
