@@ -37,7 +37,7 @@ LabelledFiles training_files_of(const DataConfig& config) {
 }
 
 // `labels` must stay alive.
-template <class Label> Labels labels_of(const std::string& path, const std::vector<Label>& labels) {
+template <class Label> Labels labels_in(const std::string& path, const std::vector<Label>& labels) {
   return {.path = path, .samples = labels.size(), .at = [&labels](std::size_t i) { return std::int64_t{labels[i]}; }, .doubt = {}};
 }
 
@@ -45,8 +45,8 @@ template <class Label> Labels labels_of(const std::string& path, const std::vect
 template <class Label>
 std::size_t classes_in(const DataConfig& config, const LabelledFiles& train_files, const std::vector<Label>& train, const LabelledFiles& test_files,
                        const std::vector<Label>& test) {
-  const Labels others = labels_of(test_files.labels, test);
-  return classes_of(config.classes, labels_of(train_files.labels, train), test.empty() ? nullptr : &others);
+  const Labels others = labels_in(test_files.labels, test);
+  return classes_of(config.classes, labels_in(train_files.labels, train), test.empty() ? nullptr : &others);
 }
 
 Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {

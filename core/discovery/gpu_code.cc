@@ -38,7 +38,7 @@ constexpr std::uint64_t kSpecific = 0x100000;
 constexpr std::uint32_t kLeastGeneration = 20, kLargestGeneration = 1000;
 constexpr std::size_t kAlignment = 8;
 
-template <class T> std::optional<T> structure(std::string_view bytes) {
+template <class T> std::optional<T> first_structure(std::string_view bytes) {
   T value;
   if (bytes.size() < sizeof value) return std::nullopt;
   memcpy(&value, bytes.data(), sizeof value);
@@ -47,7 +47,7 @@ template <class T> std::optional<T> structure(std::string_view bytes) {
 
 // Each entry has a header, so the time is linear in the bytes.
 void add_entries(std::string_view entries, std::set<GpuCode>& code) {
-  while (const auto entry = structure<Entry>(entries)) {
+  while (const auto entry = first_structure<Entry>(entries)) {
     if (entry->header_size < sizeof(Entry) || entry->header_size > entries.size() || entry->size > entries.size() - entry->header_size) return;
     if ((entry->kind == kPtx || entry->kind == kMachineCode) && entry->generation >= kLeastGeneration && entry->generation < kLargestGeneration)
       code.insert({static_cast<int>(entry->generation), entry->kind == kPtx, (entry->flags & kSpecific) != 0});
@@ -71,7 +71,7 @@ std::vector<GpuCode> gpu_code(std::string_view bytes) {
     if (section.size() > left) break;
     left -= section.size();
     // Between fat binaries there is padding.
-    while (const auto fatbin = structure<Fatbin>(section)) {
+    while (const auto fatbin = first_structure<Fatbin>(section)) {
       const bool fits = fatbin->magic == kMagic && fatbin->header_size >= sizeof(Fatbin) && fatbin->header_size <= section.size() &&
                         fatbin->size <= section.size() - fatbin->header_size;
       if (fits) add_entries(section.substr(fatbin->header_size, fatbin->size), code);

@@ -97,31 +97,31 @@ void append_number(std::string& text, T value) {
 }
 
 template <class T>
-void append(std::string& text, const T& value);
+void append_json(std::string& text, const T& value);
 template <class T>
-void append(std::string& text, const std::map<std::string, T>& values);
+void append_json(std::string& text, const std::map<std::string, T>& values);
 template <class T>
-void append(std::string& text, const std::vector<T>& values) {
+void append_json(std::string& text, const std::vector<T>& values) {
   text += '[';
   for (const T& value : values) {
     if (&value != &values.front()) text += ',';
-    append(text, value);
+    append_json(text, value);
   }
   text += ']';
 }
 template <class T>
-void append(std::string& text, const std::map<std::string, T>& values) {
+void append_json(std::string& text, const std::map<std::string, T>& values) {
   text += '{';
   for (const auto& [key, value] : values) {
     if (text.back() != '{') text += ',';
     append_text(text, key);
     text += ':';
-    append(text, value);
+    append_json(text, value);
   }
   text += '}';
 }
 template <class T>
-void append(std::string& text, const T& value) {
+void append_json(std::string& text, const T& value) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isfinite(value))
       append_number(text, value);
@@ -138,7 +138,7 @@ void append(std::string& text, const T& value) {
     each_field(value, [&](const char* name, const auto& field) {
       if (text.back() != '{') text += ',';
       ((text += '"') += name) += "\":";
-      append(text, field);
+      append_json(text, field);
     });
     text += '}';
   }
@@ -201,7 +201,7 @@ double shared_bytes(const Result& result) {
 
 std::string json_text(const Result& result) {
   std::string text;
-  append(text, result);
+  append_json(text, result);
   return text;
 }
 

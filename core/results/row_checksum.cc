@@ -18,32 +18,32 @@ int column_of(const Columns& row, std::string_view name) {
   return -1;
 }
 
-void append(std::string& bytes, const void* data, std::size_t size) { bytes.append(static_cast<const char*>(data), size); }
+void add_bytes(std::string& bytes, const void* data, std::size_t size) { bytes.append(static_cast<const char*>(data), size); }
 
-void append(std::string& bytes, std::string_view text) {
+void add_text(std::string& bytes, std::string_view text) {
   const std::uint64_t size = text.size();
-  append(bytes, &size, sizeof(size));
+  add_bytes(bytes, &size, sizeof(size));
   bytes += text;
 }
 
 // All columns but `checksum`. Null values do not count, so that columns may be added.
-void append(std::string& bytes, const Columns& row) {
+void add_columns(std::string& bytes, const Columns& row) {
   for (int column = 0; column < row.count(); ++column) {
-    const Value value = row.value(column);
+    const auto value = row.value(column);
     const std::string_view name = row.name(column);
     if (std::holds_alternative<std::nullptr_t>(value) || name == kChecksum) continue;
-    append(bytes, name);
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) append(bytes, integer, sizeof(*integer));
-    if (const auto* number = std::get_if<double>(&value)) append(bytes, number, sizeof(*number));
-    if (const auto* text = std::get_if<std::string>(&value)) append(bytes, *text);
+    add_text(bytes, name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) add_bytes(bytes, integer, sizeof(*integer));
+    if (const auto* number = std::get_if<double>(&value)) add_bytes(bytes, number, sizeof(*number));
+    if (const auto* text = std::get_if<std::string_view>(&value)) add_text(bytes, *text);
   }
 }
 
 // `bytes` is memory that is used again.
 void add_row(Sha256& hash, const char* table, const Columns& row, std::string& bytes) {
   bytes.clear();
-  append(bytes, std::string_view(table));
-  append(bytes, row);
+  add_text(bytes, table);
+  add_columns(bytes, row);
   hash.add(bytes.data(), bytes.size());
 }
 
@@ -57,8 +57,8 @@ std::string identity_of(const Database& database) {
 // `details`: the hash of the trial's rows in the other tables, which ends here; null without such rows.
 std::string trial_checksum(const std::string& identity, const Columns& row, Sha256* details) {
   std::string bytes = identity;
-  append(bytes, row);
-  if (details != nullptr) append(bytes, details->digest());
+  add_columns(bytes, row);
+  if (details != nullptr) add_text(bytes, details->digest());
   return sha256(bytes);
 }
 

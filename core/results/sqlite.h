@@ -66,12 +66,15 @@ class Columns {
   explicit Columns(void* statement) : statement_(statement) {}
   int count() const;
   std::string_view name(int column) const;
-  Value value(int column) const;
+  // Text is valid until the next row.
+  std::variant<std::nullptr_t, std::int64_t, double, std::string_view> value(int column) const;
   std::int64_t integer(int column) const;
   double number(int column) const;
-  std::string text(int column) const;
+  std::string text(int column) const { return std::string(view(column)); }
 
  private:
+  std::string_view view(int column) const;
+
   void* statement_;
 };
 

@@ -1,3 +1,5 @@
+// Names that must be unique although no compiler says so.
+//
 // Two types of one name in one namespace are undefined behaviour as soon as one program holds both: the linker keeps one copy of
 // the templates that were made of them, such as std::vector's, and calls it for both. No compiler sees this.
 
@@ -7,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,35 @@ TEST(Names, OfTypesInHeadersAreUniqueInTheirNamespace) {
   }
   EXPECT_GT(headers.size(), 200u);
   for (const auto& [name, files] : headers) EXPECT_THAT(files, SizeIs(1)) << name;
+}
+
+// Most builds compile several sources of a folder as one. A function template there may fit better than the function of the same name that
+// another source means: checksums of results were once made of JSON.
+TEST(Names, OfTemplatesInSourcesAreUniqueInTheirFolder) {
+  static const std::regex parameters("^template <[^>]*(<[^>]*>)?[^>]*> ?"), function("^[A-Za-z\\[][^=(]*[ *&]([A-Za-z_]+)\\(.*");
+  std::map<std::string, std::set<std::string>> sources;  // by folder and name
+  std::set<std::string> templates;
+  for (const char* top : {"core", "reports"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(MGCOMPARE_SOURCE_DIR) / top)) {
+      if (entry.path().extension() != ".cc") continue;
+      std::ifstream file(entry.path());
+      bool is_template = false;
+      std::smatch match;
+      for (std::string line; std::getline(file, line);) {
+        is_template |= line.rfind("template <", 0) == 0;
+        const std::string declaration = std::regex_replace(line, parameters, "");
+        if (declaration.empty()) continue;
+        if (std::regex_match(declaration, match, function)) {
+          const std::string name = entry.path().parent_path().string() + ": " + match[1].str();
+          sources[name].insert(entry.path().filename().string());
+          if (is_template) templates.insert(name);
+        }
+        is_template = false;
+      }
+    }
+  }
+  EXPECT_GT(templates.size(), 25u);
+  for (const std::string& name : templates) EXPECT_THAT(sources.at(name), SizeIs(1)) << name;
 }
 
 }  // namespace
