@@ -25,11 +25,6 @@ bool is_refused_rehearsal(const Row& row) {
 
 namespace {
 
-bool trait_is(const Row& row, const std::string& key, const std::string& value) {
-  const auto found = row.result.traits.find(key);
-  return found != row.result.traits.end() && found->second == value;
-}
-
 template <class F>
 Spread over(const std::vector<const Row*>& rows, const F& figure) {
   std::vector<double> values;
@@ -290,11 +285,11 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
     if (row.trial.is_repeat()) (is_done ? cell.done : cell.failed).push_back(&row);
     else if (!is_done) cell.failed_extras.push_back(&row);
     else if (row.trial.bracket > 0) cell.brackets.push_back(&row);
-    cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
+    cell.many_models |= has_trait(row.result, "models", "many") && row.trial.ranks() > 1;
     cell.is_baseline |= is_baseline_row(row);
-    cell.is_ceiling |= trait_is(row, "role", "ceiling");
-    cell.is_exact |= trait_is(row, "promise", "exact");
-    cell.runs_freely |= trait_is(row, "pace", "free");
+    cell.is_ceiling |= has_trait(row.result, "role", "ceiling");
+    cell.is_exact |= has_trait(row.result, "promise", "exact");
+    cell.runs_freely |= has_trait(row.result, "pace", "free");
   }
   const auto place = [&](const Cell& cell) {
     const TrialKey& trial = cell.trial();

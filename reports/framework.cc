@@ -37,9 +37,7 @@ std::string framework_title(const Row& row) {
 
 std::string like_of(const Row& row) {
   if (!is_own(row)) return plain(row.result.like);
-  const auto promise = row.result.traits.find("promise");
-  const bool is_approximate = promise != row.result.traits.end() && promise->second == "approximate";
-  return is_approximate && !row.trial.strategy.options.empty() ? "" : plain(row.trial.strategy.name);
+  return has_trait(row.result, "promise", "approximate") && !row.trial.strategy.options.empty() ? "" : plain(row.trial.strategy.name);
 }
 
 std::vector<Framework> frameworks_of(const Run& run) {

@@ -12,11 +12,6 @@
 namespace mgcompare {
 namespace {
 
-bool has_trait(const Result& result, const char* key, const char* value) {
-  const auto found = result.traits.find(key);
-  return found != result.traits.end() && found->second == value;
-}
-
 // From 1; 0: none.
 std::size_t first_epoch(const Result& result, std::uint64_t EpochResult::* ranks) {
   const auto found = std::find_if(result.epochs.begin(), result.epochs.end(), [&](const EpochResult& epoch) { return epoch.*ranks > 0; });

@@ -15,11 +15,6 @@
 namespace mgcompare {
 namespace {
 
-bool trait_is(const Row& row, const char* key, const char* value) {
-  const auto found = row.result.traits.find(key);
-  return found != row.result.traits.end() && found->second == value;
-}
-
 // Relative to the norm of the other. nan: not known.
 double distance_of(const std::string& one, const std::string& other) {
   const auto distance = sketch_distance(one, other), norm = sketch_norm(other);
@@ -74,7 +69,7 @@ bool equals(const std::vector<EpochResult>& one, const std::vector<EpochResult>&
 
 }  // namespace
 
-bool is_baseline_row(const Row& row) { return trait_is(row, "role", "baseline") && row.trial.ranks() == 1; }
+bool is_baseline_row(const Row& row) { return has_trait(row.result, "role", "baseline") && row.trial.ranks() == 1; }
 
 std::string_view to_string(PromiseState state) {
   constexpr std::string_view kNames[] = {"", "not checked", "kept", "broken"};
@@ -82,7 +77,7 @@ std::string_view to_string(PromiseState state) {
 }
 
 bool promises_baseline(const Row& row) {
-  return row.is_done() && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "models", "one") &&
+  return row.is_done() && row.trial.is_repeat() && has_trait(row.result, "promise", "exact") && has_trait(row.result, "models", "one") &&
          !is_baseline_row(row);
 }
 

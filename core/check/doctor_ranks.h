@@ -21,7 +21,7 @@ struct DoctorEffort {
   int repeats;
 };
 
-// Of a rank. Allocated before the first exchange and freed after the last: allocation may wait for exchanges.
+// Of a rank. Allocated while no rank is in an exchange, and freed after the last: allocation may wait for exchanges.
 struct DoctorMemory {
   std::unique_ptr<ExchangedVector> exchanged;
   Array<float> plain;            // if there is none

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kLeastSum = 4096;
 constexpr std::size_t kCapturedCalls = 16;
-// Floats. 128 MiB is more than the cache of a GPU holds (60 MB on an H200).
+// Floats. 128 MiB is more than the cache of a GPU holds (60 MB on an H200). Writing them takes some 40 us there; on GPUs with a tenth of its
+// bandwidth their noise exceeds the time of a small call.
 constexpr std::size_t kWrittenBefore = 1u << 25;
 constexpr double kLeastSeconds = 1e-7;  // of a call: where noise makes a difference of two times smaller
 
@@ -17,7 +18,7 @@ constexpr double kLeastSeconds = 1e-7;  // of a call: where noise makes a differ
 
 void SumMeasurement::run(std::size_t me, std::size_t devices, Collectives& group) {
   const bool member = me < devices;
-  // No rank may be in an exchange while memory is allocated.
+  // No rank may be in an exchange while memory is allocated: all are behind one barrier here, and before the next.
   if (group.recordable() && ranks_.memories[me].before.empty()) ranks_.memories[me].before = device_array<float>(*ranks_.devices[me], kWrittenBefore);
   ranks_.barrier.wait();
   if (member) good_[me] = sum_is_right(me, devices, group);

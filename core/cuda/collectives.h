@@ -14,6 +14,12 @@
 
 namespace mgcompare::cuda {
 
+// How many bytes a broadcast of so many sends apart, so that the others are aligned in flat vectors that are at `vectors` (see
+// CudaDevice::vectors()): NCCL copies unaligned memory in smaller units. Ranks must make the same calls, although only some may pass memory
+// that is not aligned. Therefore the size decides, not the address. Another vector of the same size is split too, and takes as long as an
+// unaligned one then. 0: the broadcast is not split.
+std::size_t unaligned_head(Range vectors, std::size_t bytes);
+
 class NcclCollectives : public PeerCollectives {
  public:
   // The destructor passes the communicators to `give_back` for reuse, unless they were aborted. `in_rank_order`: see
@@ -50,8 +56,6 @@ class NcclCollectives : public PeerCollectives {
   void count_ring(int rank, double bytes) { count(rank, (static_cast<std::size_t>(rank) + 1) % ranks(), bytes); }
   // Sends one piece to and receives one from each other rank; copies the rank's own piece.
   void exchange(ncclComm_t comm, cudaStream_t stream, int rank, const std::vector<Piece>& pieces);
-  // Of a broadcast of so many bytes: those before the first that is 16-byte aligned if the broadcast is one of a flat vector of the network.
-  std::size_t unaligned_head(std::size_t bytes) const;
   // Reduce-scatter of a two-byte type: `all` has the ranks' parts in order, of counts[rank] elements; the sum of this rank's
   // part is written to `mine`.
   void exchange_and_reduce(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine, const Counts& counts,

@@ -116,7 +116,7 @@ class CudaDevice : public Device {
   // The WindowMemory created last, such as the gradient of the current network; empty without one.
   Vec window_vector() const { return window_vector_; }
 
-  // Where the flat vectors of the current network are in their allocations, in floats: the same on all ranks. Empty without a network.
+  // Where the flat vectors of the network that was built last are in their allocations, in floats: the same on all ranks. Empty before.
   Range vectors() const { return vectors_; }
   void set_vectors(Range vectors) { vectors_ = vectors; }
 

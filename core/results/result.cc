@@ -189,6 +189,11 @@ RankTimes& RankTimes::operator*=(double factor) {
 
 bool has_figures(const Result& result) { return result.status == TrialStatus::done || result.samples > 0; }
 
+bool has_trait(const Result& result, const std::string& key, std::string_view value) {
+  const auto found = result.traits.find(key);
+  return found != result.traits.end() && found->second == value;
+}
+
 double total_seconds(const Result& result) {
   return result.seconds_setup + result.seconds_warm_up + result.seconds_training + result.seconds_evaluation + result.seconds_checkpoint;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -143,6 +144,8 @@ struct Result {
 
 // False for a trial that failed before it trained a sample, or whose figures were lost with its process: its zeros are no figures.
 bool has_figures(const Result& result);
+// Of its traits; false if it is not known.
+bool has_trait(const Result& result, const std::string& key, std::string_view value);
 // Of all clocks of the trial.
 double total_seconds(const Result& result);
 // Of all shared objects.

@@ -4,9 +4,10 @@
 // SHA-256 of all values, and tell values that changed in the file from those that were written. That of a trial covers its row
 // in `trial` and its rows in `epoch`, `window`, `rank` and `metric`, and the identity of the run: a row of another run does not fit.
 //
-// A trial's checksum is that of the identity, the columns of its row, and, if it has details, the digest of these as text. Details are
-// hashed row by row, each as the name of its table and its columns. A column is its name and its value, without those that are null and
-// `checksum`. A text, as names are, is its length in eight bytes and its bytes; a number has eight bytes; least significant byte first.
+// A trial's checksum is that of the bytes of the identity, the columns of its row, and, if it has details, the digest of these as a text of 64
+// hexadecimal digits. Details are hashed in the order of these four tables, and of `rowid` in each: a row is the name of its table and its
+// columns. A column is its name and its value, without those that are null and `checksum`. A text, as names are, is its length in eight
+// bytes and its bytes; a number has eight bytes; least significant byte first.
 
 #include <cstdint>
 #include <map>

@@ -136,7 +136,7 @@ int Columns::count() const { return sqlite3_column_count(native_statement(statem
 
 std::string_view Columns::name(int column) const { return sqlite3_column_name(native_statement(statement_), column); }
 
-std::variant<std::nullptr_t, std::int64_t, double, std::string_view> Columns::value(int column) const {
+ColumnValue Columns::value(int column) const {
   switch (sqlite3_column_type(native_statement(statement_), column)) {
     case SQLITE_NULL: return nullptr;
     case SQLITE_INTEGER: return integer(column);

@@ -1,9 +1,13 @@
-// Broadcasts of a network's flat vector that does not begin at a 16-byte boundary: its first bytes are sent apart, by ranks whose memory
-// is aligned too.
+// A network's flat vector that does not begin at a 16-byte boundary, and broadcasts of it: its first bytes are sent apart, by ranks whose
+// memory is aligned too.
+
+#include <cstdint>
+#include <map>
 
 #include "base/abortable_barrier.h"
 #include "base/rank_threads.h"
 #include "gpu.h"
+#include "model/networks.h"
 #include "modules/platform_host.h"
 
 namespace mgcompare::testing {
@@ -57,6 +61,27 @@ TEST_F(CudaFlatVector, IsBroadcastWhereverItBegins) {
             }
         },
         [&] { barrier.abort(), group->abort(); });
+  }
+}
+
+// The layers of LeNet before its large dense one have 25,570 parameters, so its vectors begin at two floats.
+TEST_F(CudaFlatVector, IsWhereTheDeviceSays) {
+  Rig rig(lenet(), {1, 28, 28}, 10, 8);
+  const GpuRig gpu(rig, {});
+  const cuda::CudaDevice& device = gpu.device;
+  EXPECT_EQ(device.vectors().begin, 2u);
+  EXPECT_EQ(device.vectors().size(), gpu.network->weights().size());
+  for (const Vec& vector : {gpu.network->weights(), gpu.network->gradients()})
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(vector.data()) / sizeof(float) % 4, device.vectors().begin);
+}
+
+// The following test needs no GPU.
+TEST(UnalignedHead, EndsAtABoundaryInAFlatVectorOnly) {
+  constexpr std::size_t kBytes = kFloats * sizeof(float);
+  for (const auto& [begin, head] : std::map<std::size_t, std::size_t>{{0, 0}, {1, 12}, {2, 8}, {3, 4}}) {
+    EXPECT_EQ(cuda::unaligned_head({begin, begin + kFloats}, kBytes), head);
+    EXPECT_EQ(cuda::unaligned_head({begin, begin + kFloats}, kBytes - 4), 0u) << "not the whole vector";
+    EXPECT_EQ(cuda::unaligned_head({begin, begin + 1000}, 4000), 0u) << "too small";
   }
 }
 
