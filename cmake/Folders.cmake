@@ -9,8 +9,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MGCOMPARE_FOLDE
 #
 # Where CMAKE_UNITY_BUILD is ON, as in the presets but debug and fuzz, eight sources of a folder are compiled as one, in a third of
 # the time. Their unnamed namespaces are then one, so names of helpers must differ within a folder; tests/architecture checks it for
-# templates, which are called for others without a message. An overload that fits better is called so, too, and is not found. Numeric kernels are compiled
-# alone: what is inlined into them shall not depend on their neighbours.
+# templates, which are called for others without a message. An overload that fits better is called so, too, and is not found.
+# Numeric kernels are compiled alone: what is inlined into them shall not depend on their neighbours.
 add_library(mgcompare_host_options INTERFACE)
 target_compile_options(mgcompare_host_options INTERFACE
   $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1> $<$<BOOL:${CCACHE}>:-fpch-preprocess>)

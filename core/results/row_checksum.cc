@@ -29,13 +29,13 @@ void add_text(std::string& bytes, std::string_view text) {
 // All columns but `checksum`. Null values do not count, so that columns may be added.
 void add_columns(std::string& bytes, const Columns& row) {
   for (int column = 0; column < row.count(); ++column) {
-    const auto value = row.value(column);
+    const Value value = row.value(column);
     const std::string_view name = row.name(column);
     if (std::holds_alternative<std::nullptr_t>(value) || name == kChecksum) continue;
     add_text(bytes, name);
     if (const auto* integer = std::get_if<std::int64_t>(&value)) add_bytes(bytes, integer, sizeof(*integer));
     if (const auto* number = std::get_if<double>(&value)) add_bytes(bytes, number, sizeof(*number));
-    if (const auto* text = std::get_if<std::string_view>(&value)) add_text(bytes, *text);
+    if (const auto* text = std::get_if<std::string>(&value)) add_text(bytes, *text);
   }
 }
 

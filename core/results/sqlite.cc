@@ -136,12 +136,12 @@ int Columns::count() const { return sqlite3_column_count(native_statement(statem
 
 std::string_view Columns::name(int column) const { return sqlite3_column_name(native_statement(statement_), column); }
 
-ColumnValue Columns::value(int column) const {
+Value Columns::value(int column) const {
   switch (sqlite3_column_type(native_statement(statement_), column)) {
     case SQLITE_NULL: return nullptr;
     case SQLITE_INTEGER: return integer(column);
     case SQLITE_FLOAT: return number(column);
-    default: return view(column);
+    default: return text(column);
   }
 }
 
@@ -153,10 +153,10 @@ double Columns::number(int column) const {
   return sqlite3_column_double(native_statement(statement_), column);
 }
 
-std::string_view Columns::view(int column) const {
+std::string Columns::text(int column) const {
   const auto* text = sqlite3_column_text(native_statement(statement_), column);
   const int bytes = sqlite3_column_bytes(native_statement(statement_), column);
-  return text == nullptr ? std::string_view() : std::string_view(reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes));
+  return text == nullptr ? "" : std::string(reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes));
 }
 
 int Database::watch(void* work) {

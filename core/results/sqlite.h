@@ -52,8 +52,6 @@ class DatabaseError : public Error {
 };
 
 using Value = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
-// Of a row that is read. Text is valid until the next row, or until the column is read as another type.
-using ColumnValue = std::variant<std::nullptr_t, std::int64_t, double, std::string_view>;
 
 // Instructions of SQLite's virtual machine. Reading the largest results takes a tenth of this number.
 inline constexpr std::int64_t kMostInstructions = 1'000'000'000;
@@ -68,14 +66,12 @@ class Columns {
   explicit Columns(void* statement) : statement_(statement) {}
   int count() const;
   std::string_view name(int column) const;
-  ColumnValue value(int column) const;
+  Value value(int column) const;
   std::int64_t integer(int column) const;
   double number(int column) const;
-  std::string text(int column) const { return std::string(view(column)); }
+  std::string text(int column) const;
 
  private:
-  std::string_view view(int column) const;
-
   void* statement_;
 };
 

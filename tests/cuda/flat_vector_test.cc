@@ -52,10 +52,9 @@ TEST_F(CudaFlatVector, IsBroadcastWhereverItBegins) {
               const std::size_t graph = captured ? recorder->end() : 0;
               barrier.wait();
               if (captured) recorder->repeat(graph);
-              device.copy_to_host(values.data(), data.data(), data.bytes());
-              device.synchronize();
+              const std::vector<float> found = to_host(device, data);
               std::size_t right = 0;
-              while (right < kFloats && values[right] == value(root, right)) ++right;
+              while (right < kFloats && found[right] == value(root, right)) ++right;
               EXPECT_EQ(right, kFloats) << "from " << begin << ", rank " << rank << ", root " << root << (captured ? ", captured" : "");
               barrier.wait();
             }

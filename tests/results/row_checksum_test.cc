@@ -26,11 +26,11 @@ std::string bytes_of(const Columns& row) {
   std::string bytes;
   for (int column = 0; column < row.count(); ++column) {
     if (row.name(column) == "checksum") continue;
-    const auto value = row.value(column);
+    const Value value = row.value(column);
     const std::string name = text_bytes(row.name(column));
     if (const auto* integer = std::get_if<std::int64_t>(&value)) bytes += name + number_bytes(integer);
     if (const auto* number = std::get_if<double>(&value)) bytes += name + number_bytes(number);
-    if (const auto* text = std::get_if<std::string_view>(&value)) bytes += name + text_bytes(*text);
+    if (const auto* text = std::get_if<std::string>(&value)) bytes += name + text_bytes(*text);
   }
   return bytes;
 }
