@@ -6,7 +6,7 @@
 #include "services/host_trials.h"
 #include "services/probe_service.h"
 #include "process/process.h"
-#include "process/slurm.h"
+#include "process/run_hosts.h"
 #include "reports/report.h"
 #include "results/results_store.h"
 #include "process/signals.h"

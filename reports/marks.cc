@@ -102,7 +102,7 @@ std::string remedy_of(MarkKind kind) {
     case MarkKind::busy_threads:
     case MarkKind::other_losses:
     case MarkKind::unchecked_promise: return "";
-    default: return "mend the strategy; `mgcompare verify` has the details";
+    default: return "fix the strategy; `mgcompare verify` has the details";
   }
 }
 

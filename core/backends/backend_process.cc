@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +27,7 @@
 #include "base/program_search.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
+#include "process/child.h"
 #include "process/memory_limit.h"
 #include "process/worker_log.h"
 #include "results/cause.h"
@@ -76,24 +76,11 @@ struct ChildSide {
   _exit(127);
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 // Beside the program, in an installation and in a build folder.
 std::string module_folder() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share" / "mgcompare" / "share" / "python";
   return fs::is_directory(folder, error) ? folder.string() : "";
-}
-
-std::string ending_text(int status) {
-  if (WIFEXITED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
-  const char* const name = sigabbrev_np(WTERMSIG(status));
-  return name == nullptr ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("SIG{}", name);
 }
 
 }  // namespace
@@ -165,13 +152,15 @@ void BackendProcess::start(const std::vector<std::string>& arguments, const Back
   for (const Descriptor* const end : {&answers_, &output_}) fcntl(end->number(), F_SETFL, O_NONBLOCK);
 
   std::vector<std::string> texts = arguments, variables = backend_environment(module_folder(), variables_at_start());
-  const std::vector<char*> argument_pointers = pointers(texts), variable_pointers = pointers(variables);
+  const std::vector<char*> argument_list = exec_list(texts), variable_list = exec_list(variables);
   const ChildSide side{getpid(), child_requests.number(), child_answers.number(), child_output.number(), nothing.number(),
-                       place.folder.c_str(), place.processors ? &*place.processors : nullptr, argument_pointers.data(), variable_pointers.data()};
+                       place.folder.c_str(), place.processors ? &*place.processors : nullptr, argument_list.data(), variable_list.data()};
   id_ = fork();
   if (id_ < 0) fail("no process");
   if (id_ == 0) become_child(side);
-  watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
+  const pid_t child = std::exchange(id_, -1);
+  watch_ = watch_child(child, fmt::format("the backend {}", name_));
+  id_ = child;
 }
 
 void BackendProcess::send(const nlohmann::json& request) {
@@ -238,7 +227,7 @@ void BackendProcess::throw_ended() {
   if (is_killed && kills && kills_before_ && *kills > *kills_before_)
     throw EndedAs(TrialStatus::out_of_memory, fmt::format("probably the kernel ended the backend {} for lack of memory", name_));
   const std::string guess = WIFSIGNALED(*status_) ? processor_limit_note(WTERMSIG(*status_)) : "";
-  const std::string sentence = with_last_words(fmt::format("the backend {} ended by itself ({}){}", name_, ending_text(*status_), guess));
+  const std::string sentence = with_last_words(fmt::format("the backend {} ended by itself ({}){}", name_, ending_of(*status_).text(), guess));
   throw EndedAs(WIFSIGNALED(*status_) ? TrialStatus::crashed : TrialStatus::failed, sentence);
 }
 

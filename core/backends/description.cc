@@ -1,13 +1,13 @@
 #include "backends/description.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "config/kinds.h"
 #include "modules/strategy_options.h"
@@ -122,20 +122,12 @@ BackendSummary details_in(const Json& body) {
   return summary;
 }
 
-template <class T>
-std::optional<T> number_of(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // As YAML reads it.
 Json value_of(const OptionConfig& option) {
   if (option.quoted) return option.value;
   if (option.value == "true" || option.value == "false") return option.value == "true";
-  if (const auto value = number_of<std::int64_t>(option.value)) return *value;
-  if (const auto value = number_of<double>(option.value); value && std::isfinite(*value)) return *value;
+  if (const auto value = parse_number<std::int64_t>(option.value)) return *value;
+  if (const auto value = parse_number<double>(option.value); value && std::isfinite(*value)) return *value;
   return option.value;
 }
 

@@ -1,23 +1,18 @@
 #include "base/debugger.h"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/descendants.h"
+#include "base/named_values.h"
 
 namespace mgcompare {
 namespace {
 
 // 0: none.
 pid_t tracer_of(pid_t process) {
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string word; status >> word;) {
-    pid_t tracer = 0;
-    if (word == "TracerPid:" && status >> tracer) return tracer;
-  }
-  return 0;
+  return static_cast<pid_t>(number_in("/proc/" + std::to_string(process) + "/status", "TracerPid:").value_or(0));
 }
 
 }  // namespace

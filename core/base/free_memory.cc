@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/named_values.h"
 
 namespace mgcompare {
 namespace {
@@ -44,13 +49,6 @@ double left_of(int resource, std::string_view used) {
 }
 
 }  // namespace
-
-std::optional<std::uint64_t> number_in(const std::string& file, std::string_view name) {
-  std::ifstream stream(file);
-  for (std::string word; stream >> word;)
-    if (std::uint64_t number = 0; word == name && stream >> number) return number;
-  return std::nullopt;
-}
 
 double usable_memory() {
   return std::max(0.0, std::min({free_memory(), left_of(RLIMIT_DATA, "VmData:"), left_of(RLIMIT_AS, "VmSize:")}));

@@ -2,11 +2,6 @@
 
 // Memory that this process can still use.
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
 namespace mgcompare {
 
 // Bytes that the machine, or the control group (version 2) of this process, has left; infinity if neither is known.
@@ -14,9 +9,6 @@ double free_memory();
 
 // The same within the limits of this process (RLIMIT_DATA and RLIMIT_AS).
 double usable_memory();
-
-// The number that follows the word `name` in a file of names and numbers, like /proc/meminfo.
-std::optional<std::uint64_t> number_in(const std::string& file, std::string_view name);
 
 // Whether the stack of a new thread is larger than the memory that is left. A limit on threads has the same error code. Ask where
 // the thread could not be started: threads that end return theirs.

@@ -33,6 +33,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "base/named_values.h"
+
 namespace mgcompare {
 namespace {
 
@@ -64,22 +66,14 @@ std::string blocked_signals() {
   return text;
 }
 
-// The word after a name in /proc/self/status. To read the file mode mask by a call would be to set it, for all threads.
-std::string status_of(std::string_view name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (word == name && status >> word) return word;
-  return "";
-}
-
-std::uint64_t number_of(std::string_view name) { return std::strtoull(status_of(name).c_str(), nullptr, 10); }
+constexpr char kStatus[] = "/proc/self/status";
 
 // How the kernel treats the memory of the process.
 std::string memory_policy() {
   std::string adjustment;
   std::ifstream("/proc/self/oom_score_adj") >> adjustment;
   // Drivers of devices may lock some pages; mlockall() locks all.
-  const bool locks = 2 * number_of("VmLck:") > number_of("VmRSS:");
+  const bool locks = 2 * number_in(kStatus, "VmLck:").value_or(0) > number_in(kStatus, "VmRSS:").value_or(0);
   int mode = 0;
   syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0);
   return fmt::format("{} {} {} {}", prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), locks, adjustment, mode);
@@ -137,8 +131,8 @@ std::string scheduling() {
 
 // Who the process is for the kernel, and what it may do.
 std::string rights() {
-  return fmt::format("{} {} {} {} {} {} {} {:x}", geteuid(), getegid(), status_of("CapEff:"), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
-                     status_of("Seccomp:"), prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), personality(0xffffffff));
+  return fmt::format("{} {} {} {} {} {} {} {:x}", geteuid(), getegid(), word_in(kStatus, "CapEff:"), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+                     word_in(kStatus, "Seccomp:"), prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), personality(0xffffffff));
 }
 
 // Where the process belongs.
@@ -193,7 +187,8 @@ Settings thread_settings() {
 Settings process_settings() {
   std::error_code ignored;
   return {{"the working directory", std::filesystem::current_path(ignored).string()},
-          {"the file mode mask", status_of("Umask:")},
+          // umask() could only set it, for all threads.
+          {"the file mode mask", word_in(kStatus, "Umask:")},
           {"the resource limits", limits()},
           {"the memory policy", memory_policy()},
           {"the timers", timers()},

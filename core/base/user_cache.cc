@@ -1,13 +1,13 @@
 #include "base/user_cache.h"
 
-#include <cstdlib>
+#include "base/environment_variable.h"
 
 namespace mgcompare {
 namespace {
 
 std::string absolute_path(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && value[0] == '/' ? value : "";
+  const std::string value = environment_variable(variable);
+  return value.starts_with('/') ? value : "";
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class LinkMeasurement {
 
  private:
   void run_rank(std::size_t me) {
-    ranks_.devices[me] = ranks_.platform.open(static_cast<int>(me));
+    ranks_.devices[me] = ranks_.platform.open(id_of(me));
     allocate(me);
     ranks_.barrier.wait();
     Collectives& everyone = *connect(me, ranks_.scope.devices);
@@ -76,6 +76,14 @@ class LinkMeasurement {
     }
   }
 
+  // The number of a rank's device on the platform, and the reverse.
+  int id_of(std::size_t rank) const { return ranks_.scope.ids.empty() ? static_cast<int>(rank) : ranks_.scope.ids[rank]; }
+  std::size_t rank_of(int id) const {
+    std::size_t rank = 0;
+    while (id_of(rank) != id) ++rank;
+    return rank;
+  }
+
   void allocate(std::size_t me) {
     Device& device = *ranks_.devices[me];
     DoctorMemory& memory = ranks_.memories[me];
@@ -87,7 +95,7 @@ class LinkMeasurement {
     if (ranks_.scope.calls.size() > 1) memory.parts = device_array<float>(device, ranks_.effort.max_sum_bytes / sizeof(float));
     memory.out = device_array<std::uint32_t>(device, words);
     memory.in = device_array<std::uint32_t>(device, words);
-    memory.host = host_array<std::uint32_t>(device, std::max(words, ranks_.effort.check_bytes / sizeof(float)));
+    memory.host = host_array<std::uint32_t>(device, words);
     if (ranks_.scope.brief) return;
     for (Array<float>* matrix : {&memory.a, &memory.b, &memory.c})
       *matrix = device_array<float>(device, kMatrix * kMatrix);
@@ -115,7 +123,7 @@ class LinkMeasurement {
     Device& device = *ranks_.devices[me];
     DoctorMemory& memory = ranks_.memories[me];
     DeviceFigures& figures = ranks_.links.devices[me];
-    figures.device = static_cast<int>(me);
+    figures.device = id_of(me);
     const std::size_t words = check_words(), bytes = words * sizeof(std::uint32_t);
     const auto use = static_cast<std::uint32_t>(me + 1);
     fill_with_pattern(memory.host.data(), words, use);
@@ -158,12 +166,12 @@ class LinkMeasurement {
       fill_with_pattern(memory.host.data(), words, use);
       device.copy_to_device(memory.out.data(), memory.host.data(), words * sizeof(std::uint32_t));
       PairLink pair;
-      pair.from = static_cast<int>(from);
-      pair.to = static_cast<int>(to);
+      pair.from = id_of(from);
+      pair.to = id_of(to);
       pair.direct = ranks_.platform.reaches(pair.from, pair.to);
-      time_pair(pair, everyone);
-      pair.seconds_small = timing_.alone(from, [&] { put(pair, kSmallBytes, everyone); });
-      put(pair, words * sizeof(std::uint32_t), everyone);
+      time_pair(pair, from, to, everyone);
+      pair.seconds_small = timing_.alone(from, [&] { put(from, to, kSmallBytes, everyone); });
+      put(from, to, words * sizeof(std::uint32_t), everyone);
       device.synchronize();
       ranks_.links.pairs.push_back(pair);
     }
@@ -179,19 +187,16 @@ class LinkMeasurement {
     ranks_.barrier.wait();
   }
 
-  void put(const PairLink& pair, std::size_t bytes, Collectives& everyone) {
+  void put(std::size_t from, std::size_t to, std::size_t bytes, Collectives& everyone) {
     // The words are sent as floats: the copy does not interpret them.
-    float* const inbox = reinterpret_cast<float*>(ranks_.memories[static_cast<std::size_t>(pair.to)].in.data());
-    const auto* const outbox =
-        reinterpret_cast<const float*>(ranks_.memories[static_cast<std::size_t>(pair.from)].out.data());
-    everyone.put(pair.from, pair.to, inbox, ConstVec(outbox, bytes / sizeof(float)));
+    float* const inbox = reinterpret_cast<float*>(ranks_.memories[to].in.data());
+    const auto* const outbox = reinterpret_cast<const float*>(ranks_.memories[from].out.data());
+    everyone.put(static_cast<int>(from), static_cast<int>(to), inbox, ConstVec(outbox, bytes / sizeof(float)));
   }
 
   // Called by the sender. Keeps the best value of all measurements.
-  void time_pair(PairLink& pair, Collectives& everyone) {
-    keep_best(pair.bytes_per_second, rate(timing_.alone(static_cast<std::size_t>(pair.from), [&] {
-      put(pair, ranks_.effort.copy_bytes, everyone);
-    })));
+  void time_pair(PairLink& pair, std::size_t from, std::size_t to, Collectives& everyone) {
+    keep_best(pair.bytes_per_second, rate(timing_.alone(from, [&] { put(from, to, ranks_.effort.copy_bytes, everyone); })));
   }
 
   static void keep_best(double& best, double found) { best = std::max(best, found); }
@@ -208,7 +213,8 @@ class LinkMeasurement {
       }
       for (const std::size_t place : suspects_.pairs) {
         PairLink& pair = ranks_.links.pairs[place];
-        if (me == static_cast<std::size_t>(pair.from)) time_pair(pair, everyone);
+        const std::size_t from = rank_of(pair.from);
+        if (me == from) time_pair(pair, from, rank_of(pair.to), everyone);
         ranks_.barrier.wait();
       }
       ranks_.barrier.wait();

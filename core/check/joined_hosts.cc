@@ -62,7 +62,6 @@ class JoinedTransport : public Transport {
   std::size_t hosts() const override { return hosts_; }
   std::string version() const override { return "threads"; }
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
-    for (const Outgoing& part : out) bytes_sent_ += part.bytes;
     transfer(kExchange, out, in);
   }
   void transfer(int channel, const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
@@ -75,7 +74,6 @@ class JoinedTransport : public Transport {
       std::memcpy(part.data, bytes.data(), bytes.size());
     }
   }
-  std::size_t bytes_sent() const override { return bytes_sent_; }
   void send(std::size_t, std::string_view) override {}
   std::optional<HostMessage> receive() override { return std::nullopt; }
   void abort() override { wires_.abort(); }
@@ -83,7 +81,7 @@ class JoinedTransport : public Transport {
 
  private:
   Wires& wires_;
-  std::size_t host_, hosts_, bytes_sent_ = 0;
+  std::size_t host_, hosts_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "cli/command_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -50,18 +49,14 @@ std::string seed_problem(const std::string& text) {
 
 std::string price_problem(const std::string& text) {
   const Key& price = *find_key("price_per_device_hour");
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc() && end == text.data() + text.size() && value >= price.min && value <= price.max) return "";
+  if (const auto value = parse_number<double>(text); value && *value >= price.min && *value <= price.max) return "";
   return fmt::format("'{}' is not a price of a device for an hour: give a number from {} to {}, without a currency, such as 2.49", text, number_text(price.min),
                      number_text(price.max));
 }
 
 std::string minutes_problem(const std::string& text) {
   constexpr double kMost = 1e6;
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc() && end == text.data() + text.size() && value > 0 && value <= kMost) return "";
+  if (const auto value = parse_number<double>(text); value && *value > 0 && *value <= kMost) return "";
   return fmt::format("'{}' is no number of minutes: give one above 0 and up to {}, such as 30", text, number_text(kMost));
 }
 
@@ -69,9 +64,7 @@ void add_price(CLI::App& app, Command& command) { app.add_option("--price", comm
 
 std::string host_count_problem(const std::string& text) {
   constexpr int kMost = 1000;
-  int value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc() && end == text.data() + text.size() && value >= 2 && value <= kMost) return "";
+  if (const auto value = parse_number<int>(text); value && *value >= 2 && *value <= kMost) return "";
   return fmt::format("'{}' is no number of hosts: give one from 2 to {}", text, number_text(kMost));
 }
 
@@ -89,12 +82,7 @@ void add_config(CLI::App& app, Command& command, std::vector<std::string>& filte
   add_text(app, "--only", filters)->allow_extra_args(false);
 }
 
-}  // namespace
-
-void add_commands(CLI::App& app, Command& command, std::vector<std::string>& filters) {
-  app.set_help_flag("-h,--help");
-  app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
-  app.require_subcommand(1);
+void add_run(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   CLI::App& run = *app.add_subcommand("run");
   add_config(run, command, filters);
   add_text(run, "-o,--output", command.directory);
@@ -106,14 +94,18 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   run.add_flag("--send-data", command.send_data);
   run.add_option("DIR", command.second);
   add_price(run, command);
+}
+
+// Commands on the results of runs.
+void add_results(CLI::App& app, Command& command) {
   CLI::App& report = *app.add_subcommand("report");
   add_text(report, "DIR", command.targets)->required();
   add_text(report, "-o,--output", command.directory);
+  add_text(report, "--objective", command.objective);
+  add_price(report, command);
   CLI::App& replay = *app.add_subcommand("replay");
   add_text(replay, "DIR", command.target)->required();
   replay.add_flag("--trust-results", command.trust_results);
-  add_text(report, "--objective", command.objective);
-  add_price(report, command);
   CLI::App& compare = *app.add_subcommand("compare");
   add_text(compare, "A", command.target)->required();
   add_text(compare, "B", command.second)->required();
@@ -128,10 +120,16 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   CLI::App& exports = *app.add_subcommand("export");
   add_text(exports, "DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
+}
+
+void add_verify(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   CLI::App& verify = *app.add_subcommand("verify");
   add_config(verify, command, filters);
   verify.add_flag("--quick", command.quick);
   verify.add_flag("--json", command.json);
+}
+
+void add_plugins(CLI::App& app, Command& command) {
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
   add_text(plugins, "--python", command.python);
@@ -141,6 +139,10 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   CLI::App& plugins_new = *plugins.add_subcommand("new");
   plugins_new.add_option("NAME", command.target)->required();
   plugins_new.add_flag("--cuda", command.cuda);
+}
+
+// Commands that only print: the machine, and what the program knows.
+void add_information(CLI::App& app, Command& command) {
   for (const char* about_machine : {"devices", "doctor"}) {
     CLI::App& about = *app.add_subcommand(about_machine);
     about.add_flag("--json", command.json);
@@ -157,7 +159,24 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   CLI::App& help = *app.add_subcommand("help");
   help.add_option("COMMAND", command.targets);
   help.add_flag("--man", command.manual);
-  for (CLI::App* each : app.get_subcommands([](CLI::App*) { return true; })) add_general(*each, command);
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Command& command, std::vector<std::string>& filters) {
+  app.set_help_flag("-h,--help");
+  app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
+  app.require_subcommand(1);
+  add_run(app, command, filters);
+  add_results(app, command);
+  add_verify(app, command, filters);
+  add_plugins(app, command);
+  add_information(app, command);
+  const auto all_of = [](CLI::App& parent) { return parent.get_subcommands([](CLI::App*) { return true; }); };
+  for (CLI::App* each : all_of(app)) {
+    add_general(*each, command);
+    for (CLI::App* nested : all_of(*each)) add_general(*nested, command);
+  }
 }
 
 }  // namespace mgcompare

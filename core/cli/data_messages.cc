@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "base/print.h"
 #include "base/text.h"
 
@@ -17,8 +18,10 @@ void DataMessages::show(const nlohmann::json& note) {
     clear();
     print_stderr("{}\n", plain(note["text"].get<std::string>()));
   } else if (note.contains("download") && terminal_.live) {
-    const std::string text = fmt::format("downloading {}: {} of {} bytes", plain(note["download"].get<std::string>()),
-                                         note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
+    const auto bytes = note.at("bytes").get<double>(), total = note.at("total").get<double>();
+    // Not every server says how much it sends.
+    const std::string text = fmt::format("downloading {}: {}{} bytes", plain(note["download"].get<std::string>()), thousands(bytes),
+                                         total > 0 ? " of " + thousands(total) : "");
     print_stderr("\r\x1b[K{}", fitting(text, columns_of(2) - 1));
     is_drawn_ = true;
   }

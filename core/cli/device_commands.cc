@@ -1,21 +1,22 @@
 #include "cli/device_commands.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "base/text_table.h"
-
-#include <fmt/core.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
-
 #include "cli/comma_list.h"
 #include "mgcompare/error.h"
 #include "plan/trial.h"
 #include "process/message.h"
+#include "process/run_hosts.h"
 #include "process/slurm.h"
 #include "results/link_measurements.h"
 #include "services/doctor_service.h"
@@ -172,16 +173,16 @@ void print_problems(const std::vector<std::string>& problems) {
 }
 
 // Those of --hosts, or those of the Slurm allocation in which this process runs; one or none: this machine alone.
-HostsConfig hosts_of(const Command& command) {
+HostsConfig asked_hosts(const Command& command) {
   HostsConfig hosts;
   if (!command.hosts.empty()) hosts.names = comma_list(command.hosts);
-  return hosts.names.empty() && !is_in_allocation() ? hosts : decided(hosts);
+  return hosts.names.empty() && !is_in_allocation() ? hosts : resolved(hosts);
 }
 
 // Without --hosts, an allocation of several hosts is no reason to fail where they cannot be used together.
 std::optional<HostSurvey> survey(const Command& command, bool measures) {
   try {
-    const HostsConfig hosts = hosts_of(command);
+    const HostsConfig hosts = asked_hosts(command);
     if (hosts.names.size() < 2) return std::nullopt;
     return survey_hosts(hosts, supervisor_settings(), measures, [&](const std::string& what) {
       if (command.verbose) print_stderr("{}\n", what);

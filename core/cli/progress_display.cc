@@ -1,7 +1,4 @@
 #include "cli/progress_display.h"
-#include "base/print.h"
-#include "base/number_text.h"
-#include "base/text.h"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>
@@ -15,6 +12,10 @@
 
 #include <fmt/core.h>
 
+#include "base/environment_variable.h"
+#include "base/number_text.h"
+#include "base/print.h"
+#include "base/text.h"
 #include "process/message.h"
 
 namespace mgcompare {
@@ -23,11 +24,6 @@ namespace {
 constexpr std::size_t kBarCells = 20;
 constexpr std::size_t kColumnsForBar = 2 * kBarCells;  // a narrower terminal shows the text only
 constexpr std::chrono::milliseconds kRedraw{100};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // What tells the trials of a row apart.
 std::string detail_of(const Trial& trial, bool has_seeds) {
@@ -42,9 +38,9 @@ std::string detail_of(const Trial& trial, bool has_seeds) {
 Terminal terminal_of(int descriptor, const std::string& color) {
   Terminal terminal;
   const bool is_terminal = isatty(descriptor) == 1;
-  const bool is_dumb = environment("TERM") == "dumb" || environment("TERM").empty();
+  const bool is_dumb = environment_variable("TERM") == "dumb" || environment_variable("TERM").empty();
   terminal.live = is_terminal && !is_dumb;
-  terminal.color = color == "always" || (color == "auto" && terminal.live && environment("NO_COLOR").empty());
+  terminal.color = color == "always" || (color == "auto" && terminal.live && environment_variable("NO_COLOR").empty());
   std::setlocale(LC_CTYPE, "");
   terminal.utf8 = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
   if (is_terminal) terminal.columns = columns_of(descriptor);

@@ -1,8 +1,4 @@
 #include "cli/report_commands.h"
-#include "base/atomic_file.h"
-#include "base/atomic_files.h"
-#include "base/print.h"
-#include "base/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -16,15 +12,20 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
+#include "base/atomic_files.h"
+#include "base/number_text.h"
+#include "base/print.h"
+#include "base/text.h"
 #include "cli/comma_list.h"
 #include "cli/directory.h"
 #include "cli/run_command.h"
 #include "process/message.h"
 #include "reports/findings.h"
-#include "reports/mllog.h"
-#include "reports/overview.h"
 #include "reports/host_prediction.h"
 #include "reports/link_need.h"
+#include "reports/mllog.h"
+#include "reports/overview.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
 #include "reports/regression_text.h"
@@ -48,14 +49,12 @@ Objective chosen_objective(const Command& command) {
 std::vector<std::size_t> counts_of(const std::string& list) {
   std::vector<std::size_t> counts;
   for (const std::string& part : comma_list(list)) {
-    std::size_t count = 0;
-    const char* const last = part.data() + part.size();
-    const auto [stop, problem] = std::from_chars(part.data(), last, count);
-    if (problem != std::errc() || stop != last || count < 1 || count > 1'000'000) {
+    const auto count = parse_number<std::size_t>(part);
+    if (!count || *count < 1 || *count > 1'000'000) {
       throw UsageError(fmt::format("--devices {}: give numbers of devices from 1 to 1000000, separated by commas, such "
                                    "as 8,16,64", list));
     }
-    counts.push_back(count);
+    counts.push_back(*count);
   }
   return counts;
 }

@@ -61,8 +61,10 @@ std::vector<std::string> taints_of(const Plan& plan, const std::vector<LinkMeasu
   for (const PlatformSummary& platform : plan.platforms) {
     for (const DeviceSummary& device : platform.devices) {
       const bool is_used = std::any_of(plan.trials.begin(), plan.trials.end(), [&](const Trial& trial) {
-        return to_string(trial.device_kind) == platform.kind && trial.unavailable.empty() &&
-               device.index < static_cast<int>(trial.devices_per_host());
+        const std::vector<int>& ids = trial.ids;
+        const bool has_it = ids.empty() ? device.index < static_cast<int>(trial.devices_per_host())
+                                        : std::find(ids.begin(), ids.end(), device.index) != ids.end();
+        return to_string(trial.device_kind) == platform.kind && trial.unavailable.empty() && has_it;
       });
       for (const std::string& problem : device.problems)
         if (is_used) taints.push_back(fmt::format("{}:{} {}", platform.kind, device.index, plain(problem)));
@@ -191,20 +193,45 @@ std::size_t device_count(const Plan& plan, DeviceKind kind) {
   return 0;
 }
 
+// The devices of a kind whose links are measured: those of the largest trial. Of trials with other devices nothing is measured.
+struct Linked {
+  std::vector<int> ids;             // empty: the first ones
+  std::set<std::size_t> counts;
+  bool is_rehearsed = false;
+};
+
+void add_devices(Linked& linked, std::size_t devices, const std::vector<int>& ids) {
+  const auto begins_with = [](const std::vector<int>& longer, const std::vector<int>& shorter) {
+    return shorter.empty() == longer.empty() && std::equal(shorter.begin(), shorter.end(), longer.begin());
+  };
+  if (linked.counts.empty() || devices > *linked.counts.rbegin()) {
+    if (!begins_with(ids, linked.ids)) linked.counts.clear();
+    linked.ids = ids;
+  } else if (!begins_with(linked.ids, ids)) {
+    return;
+  }
+  linked.counts.insert(devices);
+}
+
 std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {
-  std::map<DeviceKind, std::set<std::size_t>> groups;
-  std::set<DeviceKind> rehearsed;
+  std::map<DeviceKind, Linked> all;
+  const auto is_measured = [](const Trial& trial) { return trial.unavailable.empty() && trial.hosts == 1 && trial.devices > 1; };
+  for (const Trial& trial : plan.trials)
+    if (is_measured(trial) && !trial.rehearsal) add_devices(all[trial.device_kind], trial.devices, trial.ids);
   for (const Trial& trial : plan.trials) {
-    if (!trial.unavailable.empty() || trial.hosts > 1) continue;
-    // A rehearsal may have more devices than the machine.
-    const std::size_t devices = trial.rehearsal ? std::min(trial.devices, device_count(plan, trial.device_kind)) : trial.devices;
-    if (devices > 1) groups[trial.device_kind].insert(devices);
-    if (trial.rehearsal) rehearsed.insert(trial.device_kind);
+    if (!is_measured(trial) || !trial.rehearsal) continue;
+    Linked& linked = all[trial.device_kind];
+    linked.is_rehearsed = true;
+    // It may have more devices than the machine.
+    const std::size_t most = linked.ids.empty() ? device_count(plan, trial.device_kind) : linked.ids.size();
+    if (const std::size_t devices = std::min(trial.devices, most); devices > 1) linked.counts.insert(devices);
   }
   std::vector<LinkMeasurements> found;
-  for (const auto& [kind, counts] : groups) {
-    DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
-    if (rehearsed.contains(kind)) scope.calls = timed_calls();
+  for (const auto& [kind, linked] : all) {
+    if (linked.counts.empty()) continue;
+    DoctorScope scope{*linked.counts.rbegin(), {linked.counts.begin(), linked.counts.end()}, true};
+    scope.ids = linked.ids;
+    if (linked.is_rehearsed) scope.calls = timed_calls();
     found.push_back(measure_links_in_worker(supervisor, kind, scope, [](const std::string&) {}));
   }
   return found;
@@ -239,9 +266,7 @@ SupervisorSettings trial_settings(const std::string& directory) {
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command) {
   DataMessages messages(command);
   const Reply reply = supervisor.ask("data", {{"config", plan.config}, {"data_folder", command.data}}, kDataSeconds,
-                                     {{}, [&](const nlohmann::json& note) { messages.show(note); }});
-  // An error of the data is a whole sentence; the end of a worker is not.
-  if (reply.status == TrialStatus::failed) throw Error(reply.cause);
+                                     {{}, [&](const nlohmann::json& note) { messages.show(note); }}, kDataSeconds);
   const nlohmann::json& found = reply.require("the data cannot be read", "run the command again");
   const auto text = [&](const char* key) { return found.at(key).get<std::string>(); };
   if (const auto samples = found.at("training_set").get<std::size_t>(); samples != plan.data.train_samples)
@@ -303,6 +328,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, HostTrials& hosts,
   display.begin(trial);
   Result result;
   TrialFiles files;
+  std::vector<std::string> warnings;
   std::string fallen;  // message on devices that stopped answering
   if (!trial.unavailable.empty()) {
     result.status = TrialStatus::unavailable;
@@ -323,6 +349,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, HostTrials& hosts,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);
     result = supervisor.run(availability.placed(trial), files, [&](const Progress& progress) { display.update(progress); });
+    warnings = supervisor.take_warnings();
     if (const std::string note = availability.note(trial); !note.empty()) result.notes.push_back(note);
     fallen = availability.check(supervisor, trial, result);
     fitting.add_to(result, trial, [&](const Trial& smaller) {
@@ -332,7 +359,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, HostTrials& hosts,
   for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
   results.add(trial, result);
   display.end(trial, result);
-  for (const std::string& warning : supervisor.take_warnings()) print_stderr("warning: {}\n", warning);
+  for (const std::string& warning : warnings) print_stderr("warning: {}\n", warning);
   for (const std::string& warning : hosts.take_warnings()) print_stderr("warning: {}\n", warning);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
   // Not before the result is recorded: a run that is killed in between continues from the checkpoint.
@@ -353,9 +380,8 @@ void print_summary(const Overview& overview, const std::vector<std::string>& fil
 
 int exit_code_of(const Run& run) {
   const bool is_complete = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
-    // A reference that does not fit leaves a promise unchecked, but every row has its result.
-    // So does a backend that this machine lacks.
-    // So does a rehearsal that fails: a prediction is missing.
+    // These may fail without making the run incomplete: references and rehearsals, which are no rows of the comparison, and backends that
+    // this machine lacks.
     const bool can_fail = ((row.trial.reference || row.trial.rehearsal) && row.result.status != TrialStatus::interrupted) ||
                           (is_backend(row.trial.plugin_file) && row.result.status == TrialStatus::unavailable);
     return row.state == RowState::finished && (row.result.status == TrialStatus::done || can_fail);

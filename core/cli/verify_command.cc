@@ -102,6 +102,75 @@ std::optional<Config> other_network(const Version& of, const std::vector<Version
   return found == own || found == all.end() ? std::nullopt : std::optional(found->config);
 }
 
+// What is verified: the networks and variants of the command, each with its rows.
+std::vector<Version> chosen_versions(const Config& config, ProbeClient& probe, const Command& command) {
+  probe.search(config.plugin_paths);
+  throw_problems(plugin_problems(config.strategies, probe.plugins()));
+  std::vector<Version> versions = versions_to_verify(config);
+  try {
+    const std::vector<ModelConfig> networks = only_networks(config, command.only);
+    std::erase_if(versions, [&](const Version& version) {
+      return std::none_of(networks.begin(), networks.end(), [&](const ModelConfig& model) { return model.name == version.config.model.name; });
+    });
+    for (Version& version : versions)
+      version.config.strategies = only(rows_with_defaults(version.config, probe.plugins()), command.only);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  return versions;
+}
+
+// Prints what happens while strategies are verified, and what was found. With --json only what goes to stderr.
+class VerifyOutput {
+ public:
+  VerifyOutput(const Command& command, std::uint64_t seed, const std::vector<Version>& versions) : command_(command), form_{command.quiet, kLeastWidth} {
+    for (const Version& version : versions) {
+      rows_ += version.config.strategies.size();
+      for (const StrategyConfig& strategy : version.config.strategies) form_.width = std::max(form_.width, strategy.label.size());
+    }
+    listeners_.begins = [this, seed](const std::string& kind) {
+      device_kind_ = kind;
+      if (!command_.json) fmt::print("on {} devices, with seed {} (--seed {} repeats this)\n", kind, seed, seed);
+    };
+    listeners_.row_begins = [this](const std::string& label, std::size_t row, std::size_t rows, bool again, double seconds_left) {
+      in_progress_ = label;
+      if (command_.json || command_.quiet || rows_ < 2) return;
+      const std::string left = seconds_left > 0 ? fmt::format(", about {} left", duration_text(seconds_left)) : "";
+      print_stderr("{}: strategy {} of {}{}{}\n", plain(label), row + 1, rows, again ? ", in another process" : "", left);
+    };
+    listeners_.found = [this](const VerifyFinding& finding) {
+      so_far_.push_back(finding);
+      if (!command_.json && !command_.quiet) print_finding(finding, form_.width);
+    };
+    listeners_.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
+  }
+  VerifyOutput(const VerifyOutput&) = delete;
+
+  // The findings that `verifies(listeners)` returns. If it throws, those until then are printed.
+  template <class Verifies>
+  std::vector<VerifyFinding> of(const Verifies& verifies) {
+    so_far_.clear();
+    try {
+      std::vector<VerifyFinding> findings = verifies(listeners_);
+      if (!command_.json) print_result(findings, form_);
+      return findings;
+    } catch (const Error&) {
+      if (!command_.json && !so_far_.empty()) print_result(so_far_, form_, in_progress_);
+      throw;
+    }
+  }
+
+  const std::string& device_kind() const { return device_kind_; }
+
+ private:
+  const Command& command_;
+  Form form_;
+  VerifyListeners listeners_;
+  std::size_t rows_ = 0;            // of all versions
+  std::string device_kind_, in_progress_;
+  std::vector<VerifyFinding> so_far_;
+};
+
 }  // namespace
 
 int verify_strategies(const Command& command) {
@@ -111,48 +180,14 @@ int verify_strategies(const Command& command) {
   request.data_folder = command.data;
   request.seed = command.seed.value_or(std::random_device{}() % kMostSeeds);
   request.quick = command.quick;
-  probe.search(request.config.plugin_paths);
-  throw_problems(plugin_problems(request.config.strategies, probe.plugins()));
-  std::vector<Version> versions = versions_to_verify(request.config);
-  try {
-    const std::vector<ModelConfig> networks = only_networks(request.config, command.only);
-    std::erase_if(versions, [&](const Version& version) {
-      return std::none_of(networks.begin(), networks.end(), [&](const ModelConfig& model) { return model.name == version.config.model.name; });
-    });
-    for (Version& version : versions)
-      version.config.strategies = only(rows_with_defaults(version.config, probe.plugins()), command.only);
-  } catch (const Error& error) {
-    throw UsageError(error.what());
-  }
-  std::string device_kind;
-  VerifyListeners listeners;
-  listeners.begins = [&](const std::string& kind) {
-    device_kind = kind;
-    if (!command.json) fmt::print("on {} devices, with seed {} (--seed {} repeats this)\n", kind, request.seed, request.seed);
-  };
-  std::size_t rows_of_all = 0;
-  Form form{command.quiet, kLeastWidth};
+  const std::vector<Version> versions = chosen_versions(request.config, probe, command);
   for (const Version& version : versions) {
-    rows_of_all += version.config.strategies.size();
+    request.later_rows += version.config.strategies.size();
     device_kind_to_verify(probe, version.config.scaling);  // refuses before anything is verified
-    for (const StrategyConfig& strategy : version.config.strategies) form.width = std::max(form.width, strategy.label.size());
   }
-  request.later_rows = rows_of_all;
-  std::vector<VerifyFinding> so_far;
-  std::string in_progress;
-  listeners.row_begins = [&](const std::string& label, std::size_t row, std::size_t rows, bool again, double seconds_left) {
-    in_progress = label;
-    if (command.json || command.quiet || rows_of_all < 2) return;
-    const std::string left = seconds_left > 0 ? fmt::format(", about {} left", duration_text(seconds_left)) : "";
-    print_stderr("{}: strategy {} of {}{}{}\n", plain(label), row + 1, rows, again ? ", in another process" : "", left);
-  };
-  listeners.found = [&](const VerifyFinding& finding) {
-    so_far.push_back(finding);
-    if (!command.json && !command.quiet) print_finding(finding, form.width);
-  };
-  listeners.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
   const bool has_networks = !request.config.models.empty(), has_titles = has_networks || versions.size() > 1;
   const std::vector<VariantConfig> variants = request.config.variants;
+  VerifyOutput output(command, request.seed, versions);
   bool passed = true;
   nlohmann::json each = nlohmann::json::array();
   for (const Version& version : versions) {
@@ -162,18 +197,11 @@ int verify_strategies(const Command& command) {
     // For their numbers of ranks.
     if (version.variant.empty()) request.config.variants = variants;
     if (has_titles && !command.json) fmt::print("{}{}\n", &version == &versions.front() ? "" : "\n", title_of(version));
-    so_far.clear();
-    const std::vector<VerifyFinding> findings = [&] {
-      try {
-        return verify_in_workers(request, probe, supervisor_settings(), listeners);
-      } catch (const Error&) {
-        if (!command.json && !so_far.empty()) print_result(so_far, form, in_progress);
-        throw;
-      }
-    }();
+    const std::vector<VerifyFinding> findings = output.of([&](const VerifyListeners& listeners) {
+      return verify_in_workers(request, probe, supervisor_settings(), listeners);
+    });
     const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });
     passed &= holds;
-    if (!command.json) print_result(findings, form);
     each.push_back({{"network", version.config.model.name},
                     {"variant", version.variant},
                     {"passed", holds},
@@ -181,7 +209,7 @@ int verify_strategies(const Command& command) {
                     {"findings", findings}});
   }
   if (command.json) {
-    nlohmann::json json = {{"seed", request.seed}, {"devices", device_kind}, {"quick", request.quick}, {"passed", passed}};
+    nlohmann::json json = {{"seed", request.seed}, {"devices", output.device_kind()}, {"quick", request.quick}, {"passed", passed}};
     if (has_titles) json[has_networks ? "networks" : "variants"] = std::move(each);
     else json.update({{"strategies", each[0]["strategies"]}, {"findings", each[0]["findings"]}});
     fmt::print("{}\n", json_text(json, 2));

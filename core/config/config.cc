@@ -1,9 +1,9 @@
 #include "config/config.h"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
+#include "base/number_text.h"
 #include "config/config_reader.h"
 #include "config/key_value.h"
 #include "config/overrides.h"
@@ -105,11 +105,7 @@ Config with_network(Config config, const ModelConfig& model) {
 bool is_repeatable(const Config& config) { return config.deterministic || config.measure.record; }
 
 std::optional<double> validation_share(const DataConfig& data) {
-  double share = 0;
-  const char* const end = data.validation.data() + data.validation.size();
-  const auto [stopped, error] = std::from_chars(data.validation.data(), end, share);
-  if (data.validation.empty() || error != std::errc() || stopped != end) return std::nullopt;
-  return share;
+  return parse_number<double>(data.validation);
 }
 
 Place place_of_data(const Config& config, const std::string& key) {

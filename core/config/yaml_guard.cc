@@ -352,10 +352,7 @@ std::optional<double> as_number(const Node& node, std::string& why) {
 std::optional<std::uint64_t> as_count(const Node& node, std::string& why) {
   why = number_advice(node);
   if (!node.is(Node::Kind::scalar) || !why.empty()) return std::nullopt;
-  std::uint64_t value = 0;
-  const char* last = node.text.data() + node.text.size();
-  const auto [end, error] = std::from_chars(node.text.data(), last, value);
-  if (error == std::errc() && end == last) return value;
+  if (const auto value = parse_number<std::uint64_t>(node.text)) return value;
   std::string ignored;
   if (const auto number = as_number(node, ignored);
       number && *number >= 0 && *number < 1e15 && *number == std::floor(*number)) {

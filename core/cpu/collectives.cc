@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cpu/element_access.h"
 #include "cpu/sum.h"
+#include "platform/equal_arguments.h"
 
 namespace mgcompare {
 
@@ -42,23 +43,9 @@ template <class Work> double CpuCollectives::run_collective(int rank, const Slot
   }
 }
 
-void CpuCollectives::check_equal_sizes() const {
-  for (const Slot& slot : slots_)
-    if (slot.size != slots_[0].size)
-      throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on rank 0 and " +
-                  std::to_string(slot.size) + " on another rank; pass the same number on every rank");
-}
-
-void CpuCollectives::check_equal_counts() const {
-  for (const Slot& slot : slots_)
-    if (*slot.counts != *slots_[0].counts)
-      throw Error(
-          "a collective was called with different counts on rank 0 and another rank; pass the same list on every rank");
-}
-
 double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
   return run_collective(rank, {data, nullptr, count}, [&] {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;
       std::vector<T*> to;
@@ -73,7 +60,7 @@ double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type 
 
 double CpuCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
   return run_collective(rank, {data, nullptr, count}, [&] {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;
       for (const Slot& slot : slots_) from.push_back(static_cast<const T*>(slot.data));
@@ -85,14 +72,14 @@ double CpuCollectives::reduce(int rank, void* data, std::size_t count, Type type
 
 double CpuCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
   return run_collective(rank, {data, nullptr, bytes}, [&] {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     if (rank != root) copy_bytes(data, slots_[static_cast<std::size_t>(root)].data, bytes);
   });
 }
 
 double CpuCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
   return run_collective(rank, {const_cast<void*>(mine), &bytes}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     if (rank != root) return;
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
       copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
@@ -101,7 +88,7 @@ double CpuCollectives::gather(int rank, const void* mine, void* all, const Count
 
 double CpuCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
   return run_collective(rank, {const_cast<void*>(all), &bytes}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     const auto me = static_cast<std::size_t>(rank);
     copy_bytes(mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
   });
@@ -109,7 +96,7 @@ double CpuCollectives::scatter(int rank, const void* all, void* mine, const Coun
 
 double CpuCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
   return run_collective(rank, {const_cast<void*>(mine), &bytes}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
       copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
   });
@@ -117,7 +104,7 @@ double CpuCollectives::all_gather(int rank, const void* mine, void* all, const C
 
 double CpuCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
   return run_collective(rank, {const_cast<void*>(all), &counts}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     const auto me = static_cast<std::size_t>(rank);
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;

@@ -40,8 +40,6 @@ class CpuCollectives : public Collectives {
   // Publishes this rank's slot, waits for all ranks, runs `work`, waits until all ranks are done. Returns seconds waited.
   template <class Work> double run_collective(int rank, const Slot& slot, Work work);
   double wait();
-  void check_equal_sizes() const;
-  void check_equal_counts() const;
 
   std::size_t ranks_;
   std::vector<Slot> slots_;

@@ -1,12 +1,12 @@
 #include "cpu/feed.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/shape.h"
 #include "cpu/kernels.h"
 #include "mgcompare/error.h"
 #include "model/augmentation.h"
@@ -31,7 +31,7 @@ void scaled(const float* from, std::size_t count, float factor, float* to) { ker
 CpuFeed::CpuFeed(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation)
     : device_(device),
       shape_(spec.shape),
-      features_(std::accumulate(shape_.begin(), shape_.end(), std::size_t{1}, std::multiplies<>())),
+      features_(values_in(shape_)),
       targets_(spec.targets),
       element_(spec.element),
       preparation_(preparation),

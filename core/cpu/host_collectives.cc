@@ -6,6 +6,7 @@
 #include "cpu/element_access.h"
 #include "cpu/sum.h"
 #include "mgcompare/error.h"
+#include "platform/equal_arguments.h"
 
 namespace mgcompare {
 namespace {
@@ -66,19 +67,6 @@ void HostCollectives::abort() {
   hosts_.transport->abort();
 }
 
-void HostCollectives::check_equal_sizes() const {
-  for (const Slot& slot : slots_)
-    if (slot.size != slots_[0].size)
-      throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on one rank and " + std::to_string(slot.size) +
-                  " on another; pass the same number on every rank");
-}
-
-void HostCollectives::check_equal_counts() const {
-  for (const Slot& slot : slots_)
-    if (*slot.counts != *slots_[0].counts)
-      throw Error("a collective was called with different counts on two ranks; pass the same list on every rank");
-}
-
 std::vector<const char*> HostCollectives::own_terms(std::size_t count, Type type) {
   std::vector<const char*> terms;
   for (const Slot& slot : slots_) terms.push_back(static_cast<const char*>(slot.data));
@@ -115,7 +103,7 @@ std::vector<const char*> HostCollectives::all_terms(const std::vector<Range>& wa
 
 double HostCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
   return run_collective(rank, {.data = data, .size = count}, [&] {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     const std::size_t width = size_of(type);
     std::vector<Range> slices;
     for (std::size_t host = 0; host < hosts_.count; ++host) slices.push_back(share(count, host, hosts_.count));
@@ -138,7 +126,7 @@ double HostCollectives::all_reduce(int rank, void* data, std::size_t count, Type
 
 double HostCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
   return run_collective(rank, {.data = data, .size = count}, [&] {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     const auto to = static_cast<std::size_t>(root);
     std::vector<Range> wanted(hosts_.count);
     wanted[host_of(to)] = {0, count};
@@ -150,7 +138,7 @@ double HostCollectives::reduce(int rank, void* data, std::size_t count, Type typ
 
 double HostCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
   return run_collective(rank, {.data = data, .size = bytes}, [&] {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     const auto from = static_cast<std::size_t>(root);
     const std::size_t source = is_here(from) ? local(from) : 0;
     std::vector<Outgoing> out;
@@ -166,7 +154,7 @@ double HostCollectives::broadcast(int rank, void* data, std::size_t bytes, int r
 
 double HostCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
   return run_collective(rank, {.data = const_cast<void*>(mine), .into = all, .counts = &bytes}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     const auto to = static_cast<std::size_t>(root);
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
@@ -186,7 +174,7 @@ double HostCollectives::gather(int rank, const void* mine, void* all, const Coun
 
 double HostCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
   return run_collective(rank, {.data = const_cast<void*>(all), .into = mine, .counts = &bytes}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     const auto from = static_cast<std::size_t>(root);
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
@@ -206,7 +194,7 @@ double HostCollectives::scatter(int rank, const void* all, void* mine, const Cou
 
 double HostCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
   return run_collective(rank, {.data = const_cast<void*>(mine), .into = all, .counts = &bytes}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
     for (std::size_t from = 0, begin = 0; from < ranks(); begin += bytes[from++]) {
@@ -227,7 +215,7 @@ double HostCollectives::all_gather(int rank, const void* mine, void* all, const 
 
 double HostCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
   return run_collective(rank, {.data = const_cast<void*>(all), .into = mine, .counts = &counts}, [&] {
-    check_equal_counts();
+    check_equal_counts(slots_);
     std::vector<Range> wanted;
     for (std::size_t host = 0; host < hosts_.count; ++host)
       wanted.push_back({before(counts, host * here_), before(counts, (host + 1) * here_)});

@@ -59,8 +59,6 @@ class HostCollectives : public Collectives {
   // The vectors to add, in the order of the sum, each from the first element on that this host adds up. `wanted`: the elements that each
   // host adds up.
   std::vector<const char*> all_terms(const std::vector<Range>& wanted, std::size_t count, Type type);
-  void check_equal_sizes() const;
-  void check_equal_counts() const;
   // Counts the vectors that ranks hand to the first of their host, and that it hands back if `returns`.
   void share_within(double bytes, bool returns);
 

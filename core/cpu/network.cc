@@ -27,6 +27,7 @@
 #include "cpu/response_norm.h"
 #include "cpu/tokens.h"
 #include "mgcompare/error.h"
+#include "model/readers.h"
 
 namespace mgcompare {
 namespace {
@@ -68,8 +69,6 @@ class CpuNetwork : public Network {
   std::size_t add_layer(std::size_t index);
   std::unique_ptr<Layer> make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
                                     Tensor& output);
-  std::vector<std::size_t> count_readers() const;
-  bool is_only_reader(std::size_t index, std::size_t producer) const;
   Tensor& new_tensor(const Shape& shape, bool blocked, bool needs_gradient);
   Port& new_port(Tensor& tensor);
   Tensor& as_rows(Tensor& tensor);
@@ -91,7 +90,7 @@ class CpuNetwork : public Network {
   std::deque<Port> ports_;
   std::vector<Node> nodes_;
   std::vector<Tensor*> outputs_;    // [0] is the sample, [i + 1] the output of layer i
-  std::vector<std::size_t> readers_;
+  const Readers readers_{spec_};
 
   std::vector<Array<float>> memory_;
   std::size_t capacity_ = 0;
@@ -109,23 +108,7 @@ Tensor& CpuNetwork::new_tensor(const Shape& shape, bool blocked, bool needs_grad
 
 Port& CpuNetwork::new_port(Tensor& tensor) { return ports_.emplace_back(Port{&tensor}); }
 
-// Number of readers of the sample, then of each layer's output.
-std::vector<std::size_t> CpuNetwork::count_readers() const {
-  std::vector<std::size_t> readers(spec_.layers.size() + 1, 0);
-  for (const LayerSpec& layer : spec_.layers) {
-    for (int input : layer.inputs) ++readers[static_cast<std::size_t>(input + 1)];
-  }
-  return readers;
-}
-
-// Whether layer `index` exists and is the only reader of the output of layer `producer`.
-bool CpuNetwork::is_only_reader(std::size_t index, std::size_t producer) const {
-  return index < spec_.layers.size() && readers_[producer + 1] == 1 && spec_.layers[index].inputs.size() == 1 &&
-         spec_.layers[index].inputs.front() == static_cast<int>(producer);
-}
-
 void CpuNetwork::build() {
-  readers_ = count_readers();
   bool rows = true;
   for (const LayerSpec& layer : spec_.layers) {
     const bool reads_sample = std::count(layer.inputs.begin(), layer.inputs.end(), -1) > 0;
@@ -162,10 +145,10 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
   Fusion fusion{activation_of(type), nullptr};
   const bool is_image = inputs.front()->blocked && (type == LayerType::conv || type == LayerType::batch_norm);
   if (is_image || type == LayerType::dense) {
-    if (is_only_reader(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
+    if (readers_.is_only_reader(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
     if (fusion.activation != Activation::none) ++used;
   }
-  if (is_image && !numerics_.average_pooling && is_only_reader(index + used, index + used - 1)) {
+  if (is_image && !numerics_.average_pooling && readers_.is_only_reader(index + used, index + used - 1)) {
     const LayerSpec& next = spec_.layers[index + used];
     if (next.config.type == LayerType::max_pool && PooledRows::fit(next.config)) {
       fusion.pool = &next;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/device_lost.h"
+#include "base/shape.h"
 #include "cuda/algorithm_choice.h"
 #include "cuda/transpose.h"
 #include "mgcompare/error.h"
@@ -16,7 +17,6 @@ constexpr std::size_t kMostMeasured = 10;  // candidates; cuDNN lists the slow o
 constexpr std::size_t kMostFlipped = 4;    // likewise
 constexpr std::int64_t kFewInputs = 64;    // with more channels, pairs of pixels are never faster
 
-std::size_t features_of(const Shape& image) { return image[0] * image[1] * image[2]; }
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void ConvolutionPasses::run(const Step& step, const ConvolutionTensors& tensors)
                 " MiB of workspace for one sample: use smaller images or fewer channels");
   const std::size_t half = (step.samples + 1) / 2;
   const auto rest = [&](void* data, const Shape& image) {
-    return static_cast<std::uint8_t*>(data) + half * features_of(image) * bytes_of(element_);
+    return static_cast<std::uint8_t*>(data) + half * values_in(image) * bytes_of(element_);
   };
   run({step.pass, half, step.adds}, tensors);
   run({step.pass, step.samples - half, step.adds || step.pass == ConvolutionPass::filter_gradient},

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <string>
 
+#include "base/shape.h"
 #include "cuda/pack.h"
 #include "cuda/transpose.h"
 #include "model/augmentation.h"
@@ -158,7 +158,7 @@ CudaFeed::CudaFeed(CudaDevice& device, const SampleSpec& spec, const Split& spli
     : device_(device),
       shape_(spec.shape),
       samples_(split.samples),
-      features_(std::accumulate(shape_.begin(), shape_.end(), std::size_t{1}, std::multiplies<>())),
+      features_(values_in(shape_)),
       sample_bytes_(features_ * size_of(spec.element)),
       element_(spec.element),
       preparation_(preparation) {

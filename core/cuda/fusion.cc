@@ -6,21 +6,11 @@ namespace mgcompare::cuda {
 
 Fusions::Fusions(const NetworkSpec& spec, const Numerics& numerics)
     : spec_(spec), fuses_(numerics.kernels == KernelChoice::fused), pools_(!numerics.average_pooling), drops_(numerics.dropout),
-      readers_(spec.layers.size() + 1, 0) {
-  for (const LayerSpec& layer : spec.layers) {
-    for (const int input : layer.inputs) ++readers_[static_cast<std::size_t>(input + 1)];
-  }
-}
-
-// Whether layer `index` exists and is the only reader of the output of layer `producer`.
-bool Fusions::is_only_reader(std::size_t index, std::size_t producer) const {
-  return index < spec_.layers.size() && readers_[producer + 1] == 1 && spec_.layers[index].inputs.size() == 1 &&
-         spec_.layers[index].inputs.front() == static_cast<int>(producer);
-}
+      readers_(spec) {}
 
 // The other layer that the sum adds which follows layer `index` and alone reads it.
 std::optional<int> Fusions::added_to(std::size_t index) const {
-  if (index + 1 >= spec_.layers.size() || readers_[index + 1] != 1) return {};
+  if (index + 1 >= spec_.layers.size() || readers_.count(index) != 1) return {};
   const LayerSpec& sum = spec_.layers[index + 1];
   if (sum.config.type != LayerType::add || sum.inputs.size() != 2) return {};
   const auto own = static_cast<int>(index);
@@ -34,7 +24,7 @@ Fusion Fusions::of(std::size_t index) const {
   const bool multiplies = type == LayerType::conv || type == LayerType::dense;
   const auto next = [&]() -> const LayerSpec* {
     const std::size_t last = index + fusion.layers - 1;
-    return is_only_reader(last + 1, last) ? &spec_.layers[last + 1] : nullptr;
+    return readers_.is_only_reader(last + 1, last) ? &spec_.layers[last + 1] : nullptr;
   };
   if (fuses_ && type == LayerType::batch_norm) {
     fusion.added = added_to(index);

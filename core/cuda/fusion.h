@@ -10,6 +10,7 @@
 
 #include "model/activation.h"
 #include "model/network.h"
+#include "model/readers.h"
 #include "model/spec.h"
 
 namespace mgcompare::cuda {
@@ -42,14 +43,13 @@ class Fusions {
   Unfinished left_to(std::size_t index) const;
 
  private:
-  bool is_only_reader(std::size_t index, std::size_t producer) const;
   std::optional<int> added_to(std::size_t index) const;
 
   const NetworkSpec& spec_;
   const bool fuses_;                // otherwise recurrent layers only, which cuDNN, too, computes together
   bool pools_;                      // max pooling can be fused
   bool drops_;                      // dropout is not left out
-  std::vector<std::size_t> readers_;  // [0] of the sample, [i + 1] of layer i
+  const Readers readers_;
 };
 
 }  // namespace mgcompare::cuda

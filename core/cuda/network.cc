@@ -4,9 +4,9 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <string>
 
+#include "base/shape.h"
 #include "cuda/conversion.h"
 #include "cuda/feed.h"
 #include "cuda/layer_choice.h"
@@ -39,10 +39,6 @@ std::size_t best_shift(const NetworkSpec& spec) {
     }
   }
   return best;
-}
-
-std::size_t features_of(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 
 // The first axis of images and sequences.
@@ -118,7 +114,7 @@ void CudaNetwork::build() {
   outputs_.assign(spec_.layers.size() + 1, nullptr);
   const Shape& sample = spec_.sample_shape;
   outputs_[0] = &tensors_.emplace_back(
-      Tensor{.features = features_of(sample), .channels = channels_of(sample), .needs_gradient = false});
+      Tensor{.features = values_in(sample), .channels = channels_of(sample), .needs_gradient = false});
   for (std::size_t index = 0; index < spec_.layers.size();) index += add_layer(index);
   outputs_.back() = &in_format(*outputs_.back(), {});  // of the loss
   gather_as_read();
@@ -187,7 +183,7 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
   const Tensor& first = *ports.front()->tensor;
   if (fusion.added) ports.push_back(&new_port(in_format(input(*fusion.added), choice_.output_format(index, fusion, first))));
   const Shape& shape = spec_.layers[index + used - 1].output_shape;
-  Tensor& output = tensors_.emplace_back(Tensor{.features = features_of(shape),
+  Tensor& output = tensors_.emplace_back(Tensor{.features = values_in(shape),
                                                 .channels = is_elementwise(type) ? first.channels : channels_of(shape),
                                                 .needs_gradient = needs_gradient,
                                                 .format = choice_.output_format(index, fusion, first)});

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cuda/ordered_reduction.h"
 #include "mgcompare/error.h"
+#include "platform/equal_arguments.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -86,17 +87,10 @@ double SharedDeviceCollectives::run_collective(int rank, const void* data, const
   return waited + wait();
 }
 
-void SharedDeviceCollectives::check_equal_sizes() const {
-  for (const Slot& slot : slots_)
-    if (slot.size != slots_[0].size)
-      throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on rank 0 and " +
-                  std::to_string(slot.size) + " on another rank; pass the same number on every rank");
-}
-
 double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
   if (leaders_ == nullptr || size_of(type) == 2) {
     return run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
-      check_equal_sizes();
+      check_equal_sizes(slots_);
       require_peer_access();
       OrderedReduction c{};
       for (const Slot& slot : slots_) {
@@ -108,7 +102,7 @@ double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t cou
     });
   }
   const double waited = run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     if (!leads(rank)) return;
     OrderedReduction c{};
     for (std::size_t other = 0; other < ranks_here(); ++other)
@@ -125,7 +119,7 @@ double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t cou
 
 double SharedDeviceCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
   return run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     require_peer_access();
     OrderedReduction c{};
     for (const Slot& slot : slots_) c.from[c.sources++] = slot.data;
@@ -137,7 +131,7 @@ double SharedDeviceCollectives::reduce(int rank, void* data, std::size_t count, 
 
 double SharedDeviceCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
   return run_collective(rank, data, nullptr, bytes, [&](cudaStream_t stream) {
-    check_equal_sizes();
+    check_equal_sizes(slots_);
     if (rank != root) copy_bytes(stream, data, slots_[static_cast<std::size_t>(root)].data, bytes);
   });
 }

@@ -44,7 +44,6 @@ class SharedDeviceCollectives : public PeerCollectives {
   // Returns seconds waited.
   template <class Work> double run_collective(int rank, const void* data, const Counts* counts, std::size_t size, Work work);
   double wait();
-  void check_equal_sizes() const;
   // Throws Error unless kernels of all devices can access each other's memory.
   void require_peer_access() const;
   bool leads(int rank) const { return leader_of_[static_cast<std::size_t>(rank)] == static_cast<std::size_t>(rank); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shape.h"
 #include "data/unpacker.h"
 
 namespace mgcompare {
@@ -20,12 +21,6 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
 }
 
 std::string shape_text(const std::vector<std::size_t>& shape) { return fmt::format("{}", fmt::join(shape, " x ")); }
-
-std::size_t product(const std::vector<std::size_t>& shape) {
-  std::size_t count = 1;
-  for (const std::size_t extent : shape) count *= extent;
-  return count;
-}
 
 // The number of dimensions that the first four bytes state.
 int read_magic(Unpacker& file, int dimensions) {
@@ -73,7 +68,7 @@ IdxArray read_header(Unpacker& file, int wanted) {
 
 // Allocates as data arrives, so that a wrong header cannot cause a large allocation.
 void read_body(Unpacker& file, IdxArray& array) {
-  const std::size_t count = product(array.shape);
+  const std::size_t count = values_in(array.shape);
   check_fits_memory(file.path(), static_cast<double>(count));
   while (array.bytes.size() < count) {
     const std::size_t before = array.bytes.size();
@@ -97,7 +92,7 @@ IdxArray read_idx(const std::string& path, int dimensions) {
   array.sha256 = file.sha256();
   if (file.at_end()) return array;
   file.refuse(fmt::format("trailing bytes from byte {} on: the header promises {} values ({}) and no more", file.offset(),
-                          product(array.shape), shape_text(array.shape)));
+                          values_in(array.shape), shape_text(array.shape)));
 }
 
 IdxArray read_idx_header(const std::string& path, int dimensions) {

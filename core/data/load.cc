@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/environment_variable.h"
 #include "base/number_text.h"
 #include "base/sha256.h"
 #include "base/user_cache.h"
@@ -28,11 +29,6 @@ namespace {
 constexpr std::uint64_t kFallbackSeed = 1;
 
 bool is_sequence(DataSource set) { return set == DataSource::tokens || set == DataSource::text; }
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 void limit(Split& split, std::size_t samples, const char* key, const std::string& set) {
   if (samples == 0) return;
@@ -129,7 +125,7 @@ Dataset load_or_fall_back(const DataConfig& config, const DataPlaces& places, co
 DataPlaces DataPlaces::standard(const std::string& given_folder) {
   DataPlaces places;
   places.given_folder = given_folder;
-  places.environment_folder = environment("MGCOMPARE_DATA");
+  places.environment_folder = environment_variable("MGCOMPARE_DATA");
   if (const std::string cache = user_cache(); !cache.empty()) places.cache_folder = cache + "/datasets";
   places.download.from_publisher = true;
   return places;

@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/shape.h"
 #include "data/mapped_file.h"
 
 namespace mgcompare {
@@ -174,11 +175,7 @@ std::pair<std::size_t, std::size_t> header_of(const std::string& path, const Sha
 
 }  // namespace
 
-std::size_t NpyArray::count() const {
-  std::size_t count = 1;
-  for (const std::size_t extent : shape) count *= extent;
-  return count;
-}
+std::size_t NpyArray::count() const { return values_in(shape); }
 
 std::int64_t NpyArray::integer(std::size_t i) const {
   const std::uint8_t* const at = values.data() + i * size_of(element);

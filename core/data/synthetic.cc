@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
+#include "base/shape.h"
 #include "data/drawn_split.h"
 #include "mgcompare/random.h"
 
@@ -19,7 +18,7 @@ constexpr std::uint64_t kPatternStream = 0x70ull << 56, kSampleStream = 0x73ull 
 class Drawer {
  public:
   Drawer(const SampleSpec& spec, std::uint64_t seed)
-      : seed_(seed), classes_(spec.classes), size_(std::accumulate(spec.shape.begin(), spec.shape.end(), std::size_t{1}, std::multiplies<>())) {
+      : seed_(seed), classes_(spec.classes), size_(values_in(spec.shape)) {
     width_ = spec.shape.back();
     height_ = spec.shape.size() > 1 ? spec.shape[spec.shape.size() - 2] : 1;
     cell_width_ = (width_ + kCells - 1) / kCells;

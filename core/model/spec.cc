@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shape.h"
 #include "mgcompare/error.h"
 #include "mgcompare/random.h"
 #include "model/initializer.h"
@@ -16,10 +16,6 @@ namespace {
 
 // Random streams of initial weights, distinct from those of sample order and dropout.
 constexpr std::uint64_t kWeightStream = 0x57ull << 56;
-
-std::size_t product(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-}
 
 class Builder {
  public:
@@ -33,7 +29,7 @@ class Builder {
 
   NetworkSpec build() {
     if (model_.layers.empty()) throw Error(fmt::format("model '{}' has no layers: list at least one", model_.name));
-    if (spec_.sample_shape.empty() || product(spec_.sample_shape) == 0) {
+    if (spec_.sample_shape.empty() || values_in(spec_.sample_shape) == 0) {
       throw Error(fmt::format("model '{}': the samples are empty", model_.name));
     }
     for (const LayerConfig& config : model_.layers) add(config);
@@ -67,7 +63,7 @@ class Builder {
     } else if (type == LayerType::batch_norm) {
       add_batch_norm(layer);
     } else if (type == LayerType::flatten) {
-      layer.output_shape = {product(layer.input_shapes.front())};
+      layer.output_shape = {values_in(layer.input_shapes.front())};
     } else if (type == LayerType::gru || type == LayerType::lstm) {
       add_recurrent(layer);
     } else if (type == LayerType::add) {
@@ -178,7 +174,7 @@ class Builder {
     if (config.per_position && in.size() != 2)
       refuse(layer, fmt::format("needs time x features for `per_position`, its input is {}", fmt::join(in, " x ")));
     layer.output_shape = config.per_position ? Shape{in[0], config.channels} : Shape{config.channels};
-    layer.weights = add_part(layer, "weight", {config.channels, config.per_position ? in[1] : product(in)}, true);
+    layer.weights = add_part(layer, "weight", {config.channels, config.per_position ? in[1] : values_in(in)}, true);
     layer.bias = config.bias ? add_part(layer, "bias", {config.channels}, decay_biases_) : empty_range();
   }
 
@@ -293,7 +289,7 @@ class Builder {
   Range empty_range() const { return {spec_.parameters, spec_.parameters}; }
 
   Range add_part(const LayerSpec& layer, const char* what, const Shape& shape, bool decays) {
-    const Range range{spec_.parameters, spec_.parameters + product(shape)};
+    const Range range{spec_.parameters, spec_.parameters + values_in(shape)};
     spec_.parts.push_back({layer.config.name + "." + what, layer.config.name, shape, range, decays, layer.config.weight_decay});
     spec_.parameters = range.end;
     return range;

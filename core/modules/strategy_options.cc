@@ -3,21 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <tuple>
 
+#include "base/number_text.h"
+
 namespace mgcompare {
 namespace {
-
-// Parses all of the text. Octal and hexadecimal numbers of YAML are rejected.
-template <class T> std::optional<T> parse(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 template <class T> std::string range_text(T min, T max) {
   if (max == std::numeric_limits<T>::max()) return fmt::format("at least {}", min);
@@ -63,7 +56,7 @@ std::int64_t StrategyOptions::integer(std::string_view key, std::int64_t default
   check_range(key, min, max, std::optional(default_value));
   const std::string* text = find(key, "integer", fmt::format("{}", default_value), range, help);
   if (text == nullptr) return default_value;
-  const auto value = parse<std::int64_t>(*text);
+  const auto value = parse_number<std::int64_t>(*text);
   if (value && *value >= min && *value <= max) return *value;
   add_type_problem(key, *text, "an integer, " + range);
   return default_value;
@@ -86,7 +79,7 @@ std::optional<double> StrategyOptions::number_or_auto(std::string_view key, std:
 
 std::optional<double> StrategyOptions::number_in(std::string_view key, const std::string& text, double min,
                                                  double max, std::string_view alternative) {
-  const auto value = parse<double>(text);
+  const auto value = parse_number<double>(text);
   if (value && std::isfinite(*value) && *value >= min && *value <= max) return value;
   add_type_problem(key, text, fmt::format("a number, {}{}", range_text(min, max), alternative));
   return std::nullopt;

@@ -62,7 +62,6 @@ class MpiTransport : public Transport {
 
   std::size_t host() const override { return host_; }
   std::size_t hosts() const override { return hosts_; }
-  std::size_t bytes_sent() const override { return bytes_sent_; }
 
   std::string version() const override {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -81,7 +80,6 @@ class MpiTransport : public Transport {
       transfers.receives = transfers.requests.size();
       for (const Outgoing& part : out) {
         post(transfers, part.host, const_cast<void*>(part.data), part.bytes, MPI_Isend);
-        bytes_sent_ += part.bytes;
       }
     }
     const Clock::time_point start = Clock::now();
@@ -209,7 +207,6 @@ class MpiTransport : public Transport {
   std::mutex mutex_;                // of all calls to the library
   std::atomic<bool> aborted_{false};
   ChannelTransfers channel_transfers_{mutex_, aborted_};
-  std::atomic<std::size_t> bytes_sent_{0};
   std::list<Text> unsent_;
   bool is_finished_ = false;
 };

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
+#include "base/number_text.h"
 #include "plan/baseline_reruns.h"
 #include "plan/controls.h"
 #include "plan/plan.h"
@@ -20,13 +20,6 @@ namespace {
 const std::vector<std::string> kKeys = {"strategy", "as", "devices", "batch", "model", "variant", "seed"};
 // Of strategies without trials.
 const std::vector<std::string> kStrategyKeys = {"strategy", "as", "model"};
-
-std::optional<std::size_t> count_of(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
 
 std::string own_value(const Trial& trial, const std::string& key) {
   if (key == "strategy" || key == "as") return trial.strategy.label;
@@ -42,8 +35,8 @@ bool devices_match(const Trial& trial, const std::string& value) {
   const std::string kind(to_string(trial.device_kind));
   if (value.substr(colon == std::string::npos ? 0 : colon + 1) == devices_number(trial) && (colon == std::string::npos || value.starts_with(kind + ":")))
     return true;
-  if (colon == std::string::npos) return value == kind || (trial.hosts == 1 && trial.ids.empty() && count_of(value) == trial.devices);
-  const auto first = count_of(value.substr(0, colon)), last = count_of(value.substr(colon + 1));
+  if (colon == std::string::npos) return value == kind || (trial.hosts == 1 && trial.ids.empty() && parse_number<std::size_t>(value) == trial.devices);
+  const auto first = parse_number<std::size_t>(value.substr(0, colon)), last = parse_number<std::size_t>(value.substr(colon + 1));
   if (!first) return value.substr(0, colon) == kind && trial.hosts == 1 && trial.ids.empty() && last == trial.devices;
   return last && *first <= trial.devices && trial.devices <= *last;
 }

@@ -42,7 +42,6 @@ class Transport {
   // same sizes. One thread at a time. Throws Aborted after abort(), and Error if the connection fails.
   virtual void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) = 0;
   // Payload bytes that exchange() has sent to other hosts.
-  virtual std::size_t bytes_sent() const = 0;
 
   // The same on one of many channels, which are independent of exchange() and of each other. One thread at a time on each channel between
   // two hosts, so that any number of threads may wait here.

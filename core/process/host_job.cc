@@ -179,12 +179,12 @@ class HostJob {
     if (is_ready_ && pending_.empty()) is_over_ = true;
     is_ready_ = false;
     failure_ = failure;
-    if (!pending_.empty()) answer();
+    answer();
   }
 
   // In place of the worker.
   void answer() {
-    if (pending_ == "stop") return;
+    if (pending_.empty()) return;  // it has failed already, and is told to stop
     if (pending_ == "trial") {
       Result result;
       result.status = failure_->is_crash ? TrialStatus::crashed : TrialStatus::device_lost;

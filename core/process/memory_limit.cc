@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/free_memory.h"
+#include "base/named_values.h"
 
 namespace mgcompare {
 namespace {

@@ -24,6 +24,7 @@
 #include "base/program_search.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
+#include "process/child.h"
 
 namespace mgcompare {
 namespace {
@@ -196,9 +197,7 @@ Mpirun::Mpirun(HostLauncher launcher, const std::vector<std::string>& hosts, con
   // mpirun refuses to run as root otherwise.
   if (geteuid() == 0)
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) setenv(name, "1", 1);
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> list = exec_list(words);
   id_ = fork();
   if (id_ < 0) throw Error("cannot start mpirun: " + error_text(errno));
   if (id_ == 0) {
@@ -212,10 +211,12 @@ Mpirun::Mpirun(HostLauncher launcher, const std::vector<std::string>& hosts, con
     dup2(writing.number(), STDOUT_FILENO);
     dup2(writing.number(), STDERR_FILENO);
     close_range(STDERR_FILENO + 1, ~0u, 0);
-    execv(pointers[0], pointers.data());
+    execv(list[0], list.data());
     _exit(127);
   }
-  watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
+  const pid_t child = std::exchange(id_, -1);
+  watch_ = watch_child(child, "mpirun");
+  id_ = child;
 }
 
 Mpirun::~Mpirun() { stop(std::chrono::milliseconds(1500)); }

@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,13 +49,6 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     if (!additions.contains(text.substr(0, text.find('=')))) all.push_back(text);
   }
   for (const auto& [name, value] : additions) all.push_back(name + "=" + value);
-  return all;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
   return all;
 }
 
@@ -140,12 +132,6 @@ std::vector<pid_t> strays() {
 
 }  // namespace
 
-std::string Ending::text() const {
-  if (signal == 0) return fmt::format("exit code {}", code);
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-}
-
 Process::Process(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
                  Output output) {
   int channel[2], pipe_ends[2] = {-1, -1};
@@ -159,29 +145,21 @@ Process::Process(const std::vector<std::string>& arguments, const std::map<std::
   output_ = Descriptor(pipe_ends[0]);
   Descriptor child_output(pipe_ends[1]);
   if (output == Output::piped) fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
-  Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (nothing.number() < 0) fail_to_start("/dev/null");
 
   std::vector<std::string> words = {"mgcompare"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_with(environment);
-  const std::vector<char*> argument_list = pointers(words), variable_list = pointers(variables);
+  const std::vector<char*> argument_list = exec_list(words), variable_list = exec_list(variables);
   const ChildSide side{getpid(),         child_channel.number(), position_.descriptor(), child_output.number(),
                        nothing.number(), argument_list.data(),   variable_list.data()};
   id_ = fork();
   if (id_ < 0) fail_to_start("no new process");
   if (id_ == 0) become_child(side);
   setpgid(id_, id_);
+  watch_ = watch_child(id_, "a worker process");
   live_children.push_back(id_);
-  // Debian 12's <sys/pidfd.h> cannot be linked from C++.
-  watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
-  if (watch_.number() < 0) {
-    const int error = errno;
-    kill(id_, SIGKILL);
-    waitpid(id_, nullptr, 0);
-    forget(id_);
-    errno = error;
-    fail_to_start(error == ENOSYS ? "the kernel cannot watch it (5.3 or newer is needed)" : "it cannot be watched");
-  }
 }
 
 Process::~Process() {

@@ -12,16 +12,10 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "process/child.h"
 #include "process/shared_position.h"
 
 namespace mgcompare {
-
-// How a process ended.
-struct Ending {
-  int signal = 0;                   // that ended it; 0: it exited
-  int code = 0;                     // exit code, if it exited
-  std::string text() const;         // "SIGSEGV", "exit code 3"
-};
 
 // The descriptors of the socket and of the shared position in the child.
 inline constexpr int kChannelDescriptor = 3, kPositionDescriptor = 4;

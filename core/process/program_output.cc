@@ -11,6 +11,7 @@
 #include "base/descriptor.h"
 #include "base/error_text.h"
 #include "mgcompare/error.h"
+#include "process/child.h"
 
 namespace mgcompare {
 
@@ -24,11 +25,9 @@ ProgramOutput output_of(const std::vector<std::string>& words) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) posix_spawn_file_actions_adddup2(&actions, writing.number(), stream);
   std::vector<std::string> copies = words;
-  std::vector<char*> pointers;
-  for (std::string& word : copies) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> list = exec_list(copies);
   pid_t id = 0;
-  const int problem = posix_spawn(&id, pointers[0], &actions, nullptr, pointers.data(), environ);
+  const int problem = posix_spawn(&id, list[0], &actions, nullptr, list.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (problem != 0) throw Error("cannot start " + words.front() + ": " + error_text(problem));
   writing.close();

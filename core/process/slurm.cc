@@ -17,11 +17,6 @@ namespace {
 
 constexpr char kHostList[] = "SLURM_JOB_NODELIST";
 
-bool needs_several(const Config& config) {
-  const std::vector<DevicesConfig>& devices = config.scaling.devices;
-  return std::any_of(devices.begin(), devices.end(), [](const DevicesConfig& some) { return some.hosts > 1; });
-}
-
 }  // namespace
 
 bool is_in_allocation() { return std::getenv("SLURM_JOB_ID") != nullptr && std::getenv(kHostList) != nullptr; }
@@ -39,16 +34,6 @@ std::vector<std::string> allocated_hosts() {
     throw Error(fmt::format("scontrol cannot tell the hosts of this Slurm allocation (\"{}\"): name them with --hosts",
                             plain(names.empty() ? "no output" : names.front())));
   return names;
-}
-
-HostsConfig hosts_of(const Config& config) { return needs_several(config) ? decided(config.hosts) : config.hosts; }
-
-HostsConfig decided(HostsConfig hosts) {
-  if (hosts.launcher == HostLauncher::slurm && !is_in_allocation())
-    throw Error("'hosts.launcher' is slurm, but this is no Slurm allocation: start mgcompare with sbatch or salloc, or write `launcher: mpirun`");
-  if (hosts.launcher == HostLauncher::automatic) hosts.launcher = is_in_allocation() ? HostLauncher::slurm : HostLauncher::mpirun;
-  if (hosts.names.empty() && hosts.launcher == HostLauncher::slurm) hosts.names = allocated_hosts();
-  return hosts;
 }
 
 }  // namespace mgcompare

@@ -336,12 +336,10 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
                             const std::function<void(const Progress&)>& report) {
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
   if (is_backend(trial.plugin_file) && !scratch_) scratch_.emplace();
-  const std::string scratch = scratch_ ? scratch_->path() : "";
-  const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
-                                 {"record", files.record},         {"replay", files.replay},
-                                 {"trace", files.trace},           {"data_folder", files.data_folder}, {"send_data", files.send_data},
-                                 {"most_steps", files.most_steps},  {"scratch", scratch},
-                                 {"run", files.run}};
+  TrialFiles given = files;
+  given.scratch = scratch_ ? scratch_->path() : "";
+  nlohmann::json body = files_to_json(given);
+  body["trial"] = trial;
   Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, trial.config.measure.progress_limit, true);
   Result result;
   std::string left_behind;

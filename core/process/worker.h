@@ -38,10 +38,9 @@ using Handlers = std::map<std::string, Handler>;      // by the kind of the requ
 // From now on exit() in any thread ends this process without destroying static objects.
 void exit_at_once();
 
-// Starts a guardian, then serves the channel at kChannelDescriptor. Exceptions of a handler are sent as "failed", or as "out of
-// memory". `prepare` is called before the first
-// message. Returns after the request "end". If the runner dies, this process and its descendants are killed. Calls
-// exit_at_once().
+// Starts a guardian, then serves the channel at kChannelDescriptor. Exceptions of a handler are sent as "failed", "out of memory" or
+// "interrupted". `prepare` is called before the first message. Returns after the request "end". If the runner dies, this process and its
+// descendants are killed. Calls exit_at_once().
 int serve(const Handlers& handlers, const std::function<void()>& prepare = {});
 
 }  // namespace mgcompare

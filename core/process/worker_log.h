@@ -22,7 +22,7 @@ class WorkerLog {
   ~WorkerLog();                          // removes a file in which nothing is
   void heading(std::string_view text);   // marks the beginning of the output of a trial
   void write(std::string_view bytes);
-  // The last lines since the heading, as plain(), each of at most 400 characters.
+  // The last lines since the heading, as plain(), each of at most 400 bytes.
   std::vector<std::string> last_lines(std::size_t count = 12) const;
 
  private:

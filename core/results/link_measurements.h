@@ -12,10 +12,11 @@ namespace mgcompare {
 
 // What `doctor` and the short check before a run measure.
 struct DoctorScope {
-  std::size_t devices = 0;          // the first N devices
-  std::vector<std::size_t> groups;  // device counts for which an all-reduce is timed, ascending
+  std::size_t devices = 0;          // how many
+  std::vector<std::size_t> groups = {};  // how many of them an all-reduce is timed for, ascending: the first ones each time
   bool brief = false;               // before a run: smaller sizes, fewer repetitions, no matrix product
   std::vector<std::string> calls = {"all_reduce"};  // collectives that are timed, by their names in Group; predictions need all of them
+  std::vector<int> ids = {};        // which devices, in the order of the ranks; empty: the first ones
 };
 
 // One device and its host link. Host memory is page-locked for GPUs.

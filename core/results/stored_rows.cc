@@ -162,6 +162,7 @@ class ResultParser {
 
   static std::vector<Parsed> parsed(const std::vector<Text>& texts) {
     std::vector<Parsed> all;
+    all.reserve(texts.size());
     for (const Text& text : texts) {
       Parsed& one = all.emplace_back(Parsed{text.row, {}, nullptr});
       try {

@@ -19,6 +19,7 @@ struct Progress {
   double loss = 0;
 };
 
+// What the runner tells a worker beside the trial.
 struct TrialFiles {
   std::string checkpoint;           // where the trial's state is saved; empty: it is not
   bool resume = false;              // continue from `checkpoint` if it exists
@@ -34,5 +35,7 @@ struct TrialFiles {
 
 nlohmann::json progress_to_json(const Progress& progress);
 Progress progress_from_json(const nlohmann::json& json);
+nlohmann::json files_to_json(const TrialFiles& files);
+TrialFiles files_from_json(const nlohmann::json& json);
 
 }  // namespace mgcompare

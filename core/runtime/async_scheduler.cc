@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "mgcompare/error.h"
@@ -88,9 +89,13 @@ class VirtualTimeScheduler : public AsyncScheduler {
     State& state = states_[rank];
     state.blocked_on = &predicate;
     turn_.notify_all();
-    turn_.wait(lock, [&] { return aborted_ || state.blocked_on == nullptr || (state.inside && all_are_blocked()); });
+    turn_.wait(lock, [&] { return aborted_ || deadlocked_ || state.blocked_on == nullptr || (state.inside && all_are_blocked()); });
+    // The predicate is the caller's, and gone when this call ends.
+    if (std::exchange(state.blocked_on, nullptr) == nullptr && !aborted_) return;
     if (aborted_) throw Aborted();
-    if (state.blocked_on != nullptr) throw Error("deadlock: every rank waits for another rank; check the conditions that the strategy passes to wait_until()");
+    deadlocked_ = true;
+    turn_.notify_all();
+    throw Error("deadlock: every rank waits for another rank; check the conditions that the strategy passes to wait_until()");
   }
 
   bool has_clocks() const override { return true; }
@@ -165,6 +170,7 @@ class VirtualTimeScheduler : public AsyncScheduler {
   std::mutex mutex_;
   std::condition_variable turn_;
   bool aborted_ = false;
+  bool deadlocked_ = false;         // all ranks that wait throw
 };
 
 class RecordingScheduler : public AsyncScheduler {

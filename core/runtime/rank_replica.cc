@@ -4,11 +4,11 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
-#include <numeric>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "base/shape.h"
 #include "measure/step_clock.h"
 #include "mgcompare/error.h"
 #include "runtime/timed_optimizer.h"
@@ -183,10 +183,7 @@ Vec RankReplica::forward(const Batch& batch, ConstVec inputs) {
   return pass_forward(batch, inputs);
 }
 
-std::size_t RankReplica::inputs() const {
-  const Shape& shape = parts_.feed->sample_shape();
-  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-}
+std::size_t RankReplica::inputs() const { return values_in(parts_.feed->sample_shape()); }
 
 void RankReplica::read(const Batch& batch, Vec to) {
   expect_own_epoch(batch);

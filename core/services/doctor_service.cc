@@ -1,14 +1,15 @@
 #include "services/doctor_service.h"
-#include "base/shortage.h"
-#include "base/text.h"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <thread>
 
+#include "base/shortage.h"
+#include "base/text.h"
 #include "mgcompare/error.h"
 #include "check/doctor.h"
+#include "check/test_pattern.h"
 #include "modules/platform_host.h"
 
 namespace mgcompare {
@@ -21,6 +22,7 @@ constexpr double kDoctorSeconds = 60;  // time limit of each step; a copy over a
 nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context) {
   DoctorScope scope;
   scope.devices = body.at("devices").get<std::size_t>();
+  scope.ids = body.at("ids").get<std::vector<int>>();
   scope.groups = body.at("groups").get<std::vector<std::size_t>>();
   scope.brief = body.at("brief").get<bool>();
   scope.calls = body.at("calls").get<std::vector<std::string>>();
@@ -32,14 +34,16 @@ nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context)
 // Allocates memory on the device, copies data there and back, and compares them.
 void check_copies(Platform& platform, int index) {
   const std::unique_ptr<Device> device = platform.open(index);
-  constexpr std::size_t kBytes = 4096;
-  const Array<std::uint8_t> memory = device_array<std::uint8_t>(*device, kBytes);
-  const Array<std::uint8_t> host = host_array<std::uint8_t>(*device, kBytes);
-  std::fill_n(host.data(), kBytes, std::uint8_t{0xa5});
-  device->copy_to_device(memory.data(), host.data(), kBytes);
-  device->copy_to_host(host.data(), memory.data(), kBytes);
+  constexpr std::size_t kWords = 1024;
+  const Array<std::uint32_t> memory = device_array<std::uint32_t>(*device, kWords);
+  const Array<std::uint32_t> host = host_array<std::uint32_t>(*device, kWords);
+  fill_with_pattern(host.data(), kWords, 0);
+  device->copy_to_device(memory.data(), host.data(), kWords * sizeof(std::uint32_t));
   device->synchronize();
-  if (host[kBytes - 1] != 0xa5) throw DeviceLost("its memory returns other data than were written");
+  std::fill_n(host.data(), kWords, 0u);
+  device->copy_to_host(host.data(), memory.data(), kWords * sizeof(std::uint32_t));
+  device->synchronize();
+  if (!holds_pattern(host.data(), kWords, 0)) throw DeviceLost("its memory returns other data than were written");
 }
 
 // Why the device does not answer; empty if it does.
@@ -97,7 +101,7 @@ LinkMeasurements measure_links_in_worker(Supervisor& supervisor, DeviceKind kind
   };
   const Reply reply = supervisor.ask(
       "links",
-      {{"kind", to_string(kind)}, {"devices", scope.devices}, {"groups", scope.groups}, {"brief", scope.brief}, {"calls", scope.calls}},
+      {{"kind", to_string(kind)}, {"devices", scope.devices}, {"ids", scope.ids}, {"groups", scope.groups}, {"brief", scope.brief}, {"calls", scope.calls}},
       kDoctorSeconds, {{}, on_note});
   if (reply.answered()) return reply.body.get<LinkMeasurements>();
   LinkMeasurements links;

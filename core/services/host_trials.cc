@@ -37,14 +37,11 @@ void HostTrials::check(const std::vector<Trial>& trials, const Config& config, c
   if (devices.empty()) return;
   check_host_names(hosts_.names);
   start();
-  const auto expect = [](const Reply& reply) {
-    if (reply.status == TrialStatus::failed) throw Error(reply.cause);
-    return reply.require("the hosts cannot be used", "run the command again");
-  };
+  const auto expect = [](const Reply& reply) { return reply.require("the hosts cannot be used", "run the command again"); };
   const nlohmann::json compared = expect(supervisor_->ask("hosts", {{"devices", devices}}, kHostsSeconds));
   for (const nlohmann::json& warning : compared.at("warnings")) warnings_.push_back(warning.get<std::string>());
   const nlohmann::json data =
-      expect(supervisor_->ask("data", {{"config", config}, {"data_folder", files.data_folder}, {"send_data", files.send_data}}, kDataSeconds));
+      expect(supervisor_->ask("data", {{"config", config}, {"data_folder", files.data_folder}, {"send_data", files.send_data}}, kDataSeconds, {}, kDataSeconds));
   if (data.at("fingerprint") != fingerprint) throw Error("the data changed while the run began; run the command again");
 }
 

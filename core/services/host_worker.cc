@@ -181,9 +181,7 @@ class FirstHost {
       try {
         send_data({transport_, transport_->hosts(), 0}, session_.data(config, {}, {}), wait);
       } catch (const Aborted&) {
-        // A host that cannot take them, or is lost, has told why.
-        if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
-        throw;
+        throw_trouble();
       }
       has_sent_ = true;
     }
@@ -198,6 +196,12 @@ class FirstHost {
                                 name, others[i].at("name").get<std::string>(), others[i].at("origin").get<std::string>()));
     }
     return own;
+  }
+
+  // In a handler of Aborted: a host that failed, or is lost, has told why.
+  [[noreturn]] void throw_trouble() {
+    if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
+    throw;
   }
 
   // `devices`: how many of each kind the trials need on a host.
@@ -244,9 +248,7 @@ class FirstHost {
       hosts.push_back(survey_own_host(body.at("measures").get<bool>(), {transport_, transport_->hosts(), 0},
                                       [&](const std::string& what) { context.note({{"step", what}}); }));
     } catch (const Aborted&) {
-      // A host that failed, or is lost, has told why.
-      if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
-      throw;
+      throw_trouble();
     }
     for (nlohmann::json& other : expect_answers([&] { context.note({{"step", "links within the other hosts"}}); })) hosts.push_back(std::move(other));
     return {{"transport", transport_->version()}, {"hosts", hosts}};

@@ -165,12 +165,10 @@ std::vector<PluginSummary> ProbeClient::plugins() {
 }
 
 DataSummary ProbeClient::samples(const Config& config) {
-  const Reply reply = supervisor_.ask("samples", {{"config", config}, {"data_folder", data_folder_}}, kSamplesSeconds);
-  // An error of the data is a whole sentence; the end of a worker is not.
-  if (reply.status == TrialStatus::failed) throw Error(reply.cause);
-  if (!reply.answered()) throw Error(fmt::format("the data cannot be read: {}; run the command again", reply.failure()));
-  data_remarks_ = reply.body.at("remarks").get<std::vector<std::string>>();
-  return reply.body.at("summary").get<DataSummary>();
+  const Reply reply = supervisor_.ask("samples", {{"config", config}, {"data_folder", data_folder_}}, kSamplesSeconds, {}, kSamplesSeconds);
+  const nlohmann::json& found = reply.require("the data cannot be read", "run the command again");
+  data_remarks_ = found.at("remarks").get<std::vector<std::string>>();
+  return found.at("summary").get<DataSummary>();
 }
 
 std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {

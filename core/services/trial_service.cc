@@ -44,15 +44,6 @@ class LeftoverCheck {
   bool has_services_ = false;
 };
 
-TrialFiles files_of(const nlohmann::json& body) {
-  return {body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
-          body.at("record").get<std::string>(),     body.at("replay").get<bool>(),
-          body.at("trace").get<std::string>(),      body.at("data_folder").get<std::string>(),
-          body.at("send_data").get<bool>(),
-          body.at("scratch").get<std::string>(),    body.at("most_steps").get<std::size_t>(),
-          body.at("run").get<std::string>()};
-}
-
 // Opens the devices' module, so that what it holds is not taken for the plugin's. The trial reports a failure.
 void open_platform(const Trial& trial) {
   try {
@@ -79,7 +70,7 @@ class HeldBefore {
 
 nlohmann::json run_trial(Session& session, const HostsOf& hosts, LeftoverCheck& leftovers, HeldBefore& held, const nlohmann::json& body,
                          RequestContext& context) {
-  const TrialFiles files = files_of(body);
+  const TrialFiles files = files_from_json(body);
   const Trial trial = body.at("trial").get<Trial>();
   context.position().set({TrialPhase::setup, 0, 0});
   session.data(trial.config.data, reporting_places(files.data_folder, context), reporting_log(context));

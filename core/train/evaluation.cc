@@ -1,8 +1,8 @@
 #include "train/evaluation.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
+
+#include "base/shape.h"
 
 namespace mgcompare {
 namespace {
@@ -10,15 +10,11 @@ namespace {
 constexpr std::size_t kMostSamples = 500;
 constexpr std::size_t kActivationBytes = 64 << 20;  // of a pass that is larger than a step
 
-std::size_t values_of(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-}
-
 }  // namespace
 
 std::size_t evaluation_batch(const NetworkSpec& spec, std::size_t step) {
-  std::size_t values = values_of(spec.sample_shape);
-  for (const LayerSpec& layer : spec.layers) values += values_of(layer.output_shape);
+  std::size_t values = values_in(spec.sample_shape);
+  for (const LayerSpec& layer : spec.layers) values += values_in(layer.output_shape);
   const std::size_t cheap = kActivationBytes / (values * sizeof(float));
   return std::clamp<std::size_t>(std::max(step, cheap), 1, kMostSamples);
 }

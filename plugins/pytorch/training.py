@@ -20,6 +20,7 @@ from samples import Samples
 WARM_UP_STEPS = 4  # torch.compile records its graphs in the second and third
 GRAPH_WARM_UP_STEPS = 11  # DDP and the allocator settle within ten
 MOST_MEASURED_STEPS = 256  # at once, to compare layouts
+MEASURED_SECONDS = 0.5
 
 
 def set_up(trial, device):
@@ -59,7 +60,7 @@ class Training:
         self.updates = Updates(trial, self.tensors, device, mode == "graph", mode == "fsdp")
         with torch.no_grad():
             self.initial = [tensor.detach().clone() for tensor in self.tensors] + [each.clone() for each in self.network.buffers()]
-        self.sizes = ()
+        self.size = None
         several = mode == "graph" and ranks > 1
         self.buckets = Buckets(self.tensors, trial.options["bucket_mb"] * (1 << 20)) if several else None
 
@@ -102,9 +103,9 @@ class Training:
 
     def set_size(self, count):
         """Before steps of `count` samples, if others came before."""
-        if self.sizes == count:
+        if self.size == count:
             return
-        self.sizes = count
+        self.size = count
         begin, end = self.share(count)
         own, total = end - begin, count
         if self.mode == "data_parallel":
@@ -201,8 +202,8 @@ class Training:
         self.begin(order, views, [0.0] * -(-samples // self.trial.batch))
         self.run()
 
-    def seconds_per_step(self, limit=0.5):
-        """Of full steps: as many at once as the limit allows, so that the start does not matter."""
+    def seconds_per_step(self):
+        """Of full steps: as many at once as fit into half a second, so that the start does not matter."""
         # The one thread of a CPU device is measured without the time that other programs take from it.
         clock = time.perf_counter if self.device.type == "cuda" else time.thread_time
         steps = 1
@@ -210,7 +211,7 @@ class Training:
             start = clock()
             self.run_steps(steps * self.trial.batch)
             seconds = clock() - start
-            if seconds > limit / 4 or steps >= MOST_MEASURED_STEPS:
+            if seconds > MEASURED_SECONDS / 4 or steps >= MOST_MEASURED_STEPS:
                 return seconds / steps
             steps *= 4
 
@@ -221,7 +222,7 @@ class Training:
                 tensor.copy_(value)
         for norm in self.network.norms():
             norm.factor = 1.0
-        self.sizes = ()
+        self.size = None
         self.updates.reset()
         if self.forget is not None:
             self.forget()

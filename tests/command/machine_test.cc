@@ -154,6 +154,17 @@ TEST_F(BrokenMachine, AHotDeviceTaintsTheRunsThatUseIt) {
   EXPECT_EQ(spared.out.find("TAINTED"), std::string::npos) << spared.out;
 }
 
+TEST_F(BrokenMachine, ChosenDevicesAndTheirLinksAreThoseThatAreJudged) {
+  const std::string chosen = config("{ids: [2, 3]}");
+  const Ended hot = place_.run({chosen, "-o", "hot"}, fault("hot 3"));
+  EXPECT_EQ(hot.code, 0) << hot.err;
+  EXPECT_NE(hot.out.find("TAINTED: cuda:3 is slowed down by its temperature"), std::string::npos) << hot.out;
+  const Ended spared = place_.run({chosen, "-o", "spared"}, fault("hot 1"));
+  EXPECT_EQ(spared.out.find("TAINTED"), std::string::npos) << spared.out;
+  const Ended linked = place_.run({chosen, "-o", "linked"}, fault("pair 2 3"));
+  EXPECT_NE(linked.err.find("tainted: data copied from cuda:2 to cuda:3 arrive damaged"), std::string::npos) << linked.err;
+}
+
 class DisappearingDevice : public BrokenMachine, public testing::WithParamInterface<const char*> {};
 
 TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
@@ -205,7 +216,16 @@ TEST_P(DisappearingDevice, LetsTheOthersStandIn) {
   EXPECT_LE(lost, 3);
 }
 
-TEST_F(BrokenMachine, ADeviceThatHangsIsTheOnlyOneLost) {
+TEST_F(BrokenMachine, ADeviceWhoseCopiesWriteNothingIsLost) {
+  const Ended ended = place_.run({config("1, 2"), "--set", "seeds=[1]"}, fault("mute 1"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_NE(ended.err.find("cuda:1 no longer answers: its memory returns other data than were written"), std::string::npos) << ended.err;
+}
+
+using LongBrokenMachine = BrokenMachine;
+
+// The program waits for half a minute before it takes a device for lost.
+TEST_F(LongBrokenMachine, ADeviceThatHangsIsTheOnlyOneLost) {
   const Ended ended = place_.run({config("1, 2, 4"), "--set", "measure.time_limit=3"}, fault("hangs 1"));
   EXPECT_EQ(ended.code, 3) << ended.err;
   EXPECT_NE(ended.err.find("cuda:1 no longer answers: no answer for 30 s"), std::string::npos) << ended.err;

@@ -22,7 +22,7 @@ TEST_F(PluginCommands, PluginsAreListedWithOptionsAndRefusals) {
   for (const char* text : {"serial", "average", "misbehave", "refused: ", "sdk=0123456789abcdef"}) {
     EXPECT_NE(listed.out.find(text), std::string::npos) << text << "\n" << listed.out;
   }
-  EXPECT_EQ(place_.run({"plugins", "check", bad + "/strategy_misbehave.so"}).code, 0);
+  EXPECT_EQ(place_.run({"plugins", "check", bad + "/strategy_misbehave.so", "-q", "--color", "never"}).code, 0);
   const Ended outdated = place_.run({"plugins", "check", bad + "/outdated/strategy_outdated.so"});
   EXPECT_EQ(outdated.code, 1);
   EXPECT_NE(outdated.out.find("built for"), std::string::npos) << outdated.out;

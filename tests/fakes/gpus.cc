@@ -3,6 +3,7 @@
 // pair A B     data that A sends to B arrive damaged
 // lost A       A stops in the middle of a trial and never answers again (while the file MGCOMPARE_TEST_MARK exists)
 // gone A       like lost, but A is no longer listed and the others are renumbered
+// mute A       A stops in the middle of a trial; later it can be opened, but copies from it to the host write nothing
 // hangs A      A never returns from a call in the middle of a trial, nor later from opening it
 // memory A     A runs out of memory after a while
 // hot A        A reports that it is slowed down by heat
@@ -61,10 +62,14 @@ bool lacks_descriptors() {
   std::ofstream(mark(), std::ios::app) << "x";
   return true;
 }
+bool falls(int device) {
+  for (const char* word : {"lost", "gone", "hangs", "mute"})
+    if (fault().is(word, device)) return true;
+  return false;
+}
 bool has_fallen(int device) {
   struct stat facts {};
-  return (fault().is("lost", device) || fault().is("gone", device) || fault().is("hangs", device)) &&
-         stat(mark().c_str(), &facts) == 0;
+  return falls(device) && stat(mark().c_str(), &facts) == 0;
 }
 [[noreturn]] void hang() {
   for (;;) pause();
@@ -86,11 +91,13 @@ class FakeGpu : public CpuDevice {
     return CpuDevice::allocate(bytes);
   }
   void synchronize() override {
-    if (!fault().is("lost", slot_) && !fault().is("gone", slot_) && !fault().is("hangs", slot_)) return;
-    if (networks_ == 0 || ++waits_ < kWaitsOfALostDevice) return;
+    if (!falls(slot_) || networks_ == 0 || ++waits_ < kWaitsOfALostDevice) return;
     std::ofstream(mark()) << "fallen";
     if (fault().word == "hangs") hang();
     throw DeviceLost("the GPU has fallen off the bus");
+  }
+  void copy_to_host(void* to, const void* from, std::size_t bytes) override {
+    if (!fault().is("mute", slot_) || !has_fallen(slot_)) CpuDevice::copy_to_host(to, from, bytes);
   }
 
  private:
@@ -101,11 +108,17 @@ class FakeGpu : public CpuDevice {
 
 class FakeCollectives : public CpuCollectives {
  public:
-  explicit FakeCollectives(std::size_t ranks) : CpuCollectives(ranks) {}
+  explicit FakeCollectives(const std::vector<Device*>& device_of_rank) : CpuCollectives(device_of_rank.size()) {
+    for (const Device* device : device_of_rank) indices_.push_back(static_cast<const CpuDevice*>(device)->index());
+  }
   void put(int rank, int peer, float* to, ConstVec from) override {
     CpuCollectives::put(rank, peer, to, from);
-    if (fault().is("pair", rank) && fault().second == peer) reinterpret_cast<unsigned char*>(to)[from.bytes() - 1] ^= 1;
+    const auto index = [&](int of) { return indices_[static_cast<std::size_t>(of)]; };
+    if (fault().is("pair", index(rank)) && fault().second == index(peer)) reinterpret_cast<unsigned char*>(to)[from.bytes() - 1] ^= 1;
   }
+
+ private:
+  std::vector<int> indices_;
 };
 
 class FakeGpus : public Platform {
@@ -131,7 +144,7 @@ class FakeGpus : public Platform {
   std::unique_ptr<Device> open(int index) override {
     if (fault().word == "descriptors" && index == 0 && lacks_descriptors())
       throw Error("cannot open /dev/gpu0: Too many open files");
-    if (has_fallen(slot_of(index))) {
+    if (fault().word != "mute" && has_fallen(slot_of(index))) {
       if (fault().word == "hangs") hang();
       throw DeviceLost("the GPU has fallen off the bus");
     }
@@ -157,7 +170,7 @@ class FakeGpus : public Platform {
   }
   std::unique_ptr<DeviceTimeline> timeline(Device&) override { return std::make_unique<HostTimeline>(); }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {
-    return std::make_unique<FakeCollectives>(device_of_rank.size());
+    return std::make_unique<FakeCollectives>(device_of_rank);
   }
 
  private:

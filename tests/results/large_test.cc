@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@
 namespace mgcompare {
 namespace {
 
+constexpr double kMostMegabytes = 200;
 constexpr double kMostParsings = 3.2;
 
 struct Cost {
@@ -50,19 +52,23 @@ class LargeReport : public testing::Test {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
     GTEST_SKIP() << "the cost of an instrumented program says nothing";
 #endif
-    cost_of([&] { make_large_run(folder_.path()); });
-    const Database database(folder_.path(kResultsFile), Database::Mode::read);
-    ASSERT_EQ(database.integer("SELECT count(*) FROM trial WHERE state = 'finished'"), std::int64_t{kLargeRows});
   }
-  Cost cost_of_report() const {
-    return cost_of([&] { write_reports(read_run(folder_.path()), folder_.path()); });
+  void make(const std::string& run, std::size_t rows) const {
+    std::filesystem::create_directory(folder_.path(run));
+    cost_of([&] { make_large_run(folder_.path(run), rows); });
+    const Database database(folder_.path(run + "/" + kResultsFile), Database::Mode::read);
+    EXPECT_EQ(database.integer("SELECT count(*) FROM trial WHERE state = 'finished'"), static_cast<std::int64_t>(rows));
+  }
+  Cost cost_of_report(const std::string& run) const {
+    return cost_of([&] { write_reports(read_run(folder_.path(run)), folder_.path(run)); });
   }
 
-  // Seconds for parsing all results once. They are parsed three times, which takes as long as a report.
+  static constexpr char kLarge[] = "large";
+  // Seconds for parsing all of its results once. They are parsed three times, which takes as long as a report.
   double seconds_of_parsing() const {
     constexpr int kTimes = 3;
     const Cost cost = cost_of([&] {
-      const Database database(folder_.path(kResultsFile), Database::Mode::read);
+      const Database database(folder_.path(kLarge) + "/" + kResultsFile, Database::Mode::read);
       std::size_t size = 0;
       for (int time = 0; time < kTimes; ++time)
         for (std::size_t number = 1; number <= kLargeRows; ++number)
@@ -76,16 +82,30 @@ class LargeReport : public testing::Test {
   Folder folder_;
 };
 using LongLargeReport = LargeReport;
+using LongReportMemory = LargeReport;
 
-TEST_F(LargeReport, TakesUnderTwoHundredMegabytes) { EXPECT_LT(cost_of_report().megabytes, 200); }
+// What further repeats of all rows take, so that the program itself does not count.
+TEST_F(LargeReport, TakesMemoryForEachRowOfWhichTenThousandFit) {
+  constexpr std::size_t kFew = 1000, kMore = 1500;
+  make("few", kFew), make("more", kMore);
+  const double megabytes = cost_of_report("more").megabytes - cost_of_report("few").megabytes;
+  EXPECT_GT(megabytes, 0);
+  EXPECT_LT(megabytes / (kMore - kFew) * kLargeRows, kMostMegabytes);
+}
+
+TEST_F(LongReportMemory, IsUnderTwoHundredMegabytes) {
+  make(kLarge, kLargeRows);
+  EXPECT_LT(cost_of_report(kLarge).megabytes, kMostMegabytes);
+}
 
 // Processor time relative to that for parsing the stored results, which removes the speed of the machine. Other programs slow
 // both down, by caches and shared cores: so each report is compared with the parsing just before and after it, and the
 // attempt that they disturb least counts.
 TEST_F(LongLargeReport, CostsAFewTimesTheParsingOfItsResults) {
+  make(kLarge, kLargeRows);
   double least = 1e9, before = seconds_of_parsing();
   for (int attempt = 0; attempt < 5 && least >= kMostParsings; ++attempt) {
-    const double report = cost_of_report().seconds, after = seconds_of_parsing();
+    const double report = cost_of_report(kLarge).seconds, after = seconds_of_parsing();
     least = std::min(least, 2 * report / (before + after));
     std::cout << report << " s for the report, " << before << " and " << after << " s for parsing" << std::endl;
     before = after;

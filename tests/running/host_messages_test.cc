@@ -25,7 +25,6 @@ class OtherHost : public Transport {
       else *static_cast<std::uint64_t*>(part.data) = text_.size();
     }
   }
-  std::size_t bytes_sent() const override { return 0; }
   void transfer(int, const std::vector<Outgoing>&, const std::vector<Incoming>&) override {}
   void send(std::size_t, std::string_view) override {}
   std::optional<HostMessage> receive() override { return std::nullopt; }

@@ -86,9 +86,9 @@ class Group {
   virtual int expose(Vec memory) = 0;
   // Not collective; stream-ordered on the caller's device only. To order accesses of several ranks, make them in
   // exclusive() and synchronize the device before it returns. `begin` counts elements of the window. add() adds each
-  // element atomically, so that several ranks may add at once. Ranks of other hosts are reached in the same way; a call returns
-  // when the memory there is read or written, after the transfer alone would take by up to a sixteenth of the time without such accesses, at most 1 ms,
-  // or 10 ms if there was none for a second.
+  // element atomically, so that several ranks may add at once. Ranks of other hosts are reached in the same way. A call
+  // returns when the memory there has been read or written. That may be later than the transfer itself ends: by up to a sixteenth of the time
+  // since the last such access, at most 1 ms, or 10 ms if there was none for a second.
   class Peer {
    public:
     Peer(Group& group, int rank) : group_(group), rank_(rank) {}

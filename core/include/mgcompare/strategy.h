@@ -45,7 +45,7 @@ struct Facts {
   int ranks = 1;
   int hosts = 1;
   std::size_t global_batch = 0;       // samples of a step, all ranks together
-  std::size_t steps_per_epoch = 0;    // the last one may be short; 0 where no data are known, as in the example of other tests
+  std::size_t steps_per_epoch = 0;    // the last one may be short; 0 where the data are not known yet
   std::size_t epochs = 0;
   std::string optimizer;              // "sgd", "adam", "adagrad", "adadelta"
   double momentum = 0;                // of sgd

@@ -38,9 +38,9 @@ class Faulty(_module.NumpyBackend):
         if self.fault == "child":
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         if self.fault == "garbage":
-            os.write(mgcompare.ANSWERS, b"\x00{ready\n")
+            os.write(mgcompare.channel.ANSWERS, b"\x00{ready\n")
         if self.fault == "wrong_id":
-            os.write(mgcompare.ANSWERS, json.dumps({"type": "ready", "id": 999, "notes": []}).encode() + b"\n")
+            os.write(mgcompare.channel.ANSWERS, json.dumps({"type": "ready", "id": 999, "notes": []}).encode() + b"\n")
         if self.fault == "silent":
             time.sleep(3600)
 
@@ -56,7 +56,7 @@ class Faulty(_module.NumpyBackend):
             start, real = time.perf_counter(), time.perf_counter
             loss = super().train(epoch)
             time.sleep(0.05)  # an epoch of a test may be shorter than what is tolerated
-            mgcompare.now = lambda: start + (real() - start) / 3
+            mgcompare.serving.now = lambda: start + (real() - start) / 3
             return loss
         if self.fault == "skipped":
             steps = list(epoch.steps())
@@ -67,7 +67,7 @@ class Faulty(_module.NumpyBackend):
         return super().train(epoch)
 
     def weights(self):
-        mgcompare.now = time.perf_counter
+        mgcompare.serving.now = time.perf_counter
         if self.fault == "other_weights":
             return np.random.default_rng(1).permutation(self.vector)
         if self.fault == "nan_weights":
@@ -80,6 +80,6 @@ def _write_short(backend, trial, file):
 
 
 if __name__ == "__main__":
-    _write = mgcompare._write_weights
-    mgcompare._write_weights = lambda backend, *rest: (_write_short if backend.fault == "short_weights" else _write)(backend, *rest)
+    _write = mgcompare.serving._write_weights
+    mgcompare.serving._write_weights = lambda backend, *rest: (_write_short if backend.fault == "short_weights" else _write)(backend, *rest)
     mgcompare.serve(Faulty)

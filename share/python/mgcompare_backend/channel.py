@@ -1,0 +1,108 @@
+"""The descriptors of the protocol, and what becomes of exceptions. Needs no NumPy, whose absence it reports."""
+import json
+import multiprocessing
+import os
+import sys
+import traceback
+
+REQUESTS, ANSWERS = 3, 4  # descriptors
+LONGEST_MESSAGE = 1 << 20
+
+
+class Problem(Exception):
+    """Ends the trial with a cause: `failed`, `out_of_memory`, `diverged` or `unavailable`."""
+
+    def __init__(self, text, kind="failed"):
+        super().__init__(text)
+        self.kind = kind
+
+
+def unavailable(text):
+    return Problem(text, "unavailable")
+
+
+class Channel:
+    """The two descriptors. `id` is that of the last request."""
+
+    def __init__(self):
+        for descriptor in (REQUESTS, ANSWERS):
+            os.set_inheritable(descriptor, False)  # not for programs that the backend starts
+        self.requests = os.fdopen(REQUESTS, "rb")
+        self.id = None
+
+    def receive(self):
+        """The next request; None at the end."""
+        line = self.requests.readline(LONGEST_MESSAGE + 1)
+        if not line.endswith(b"\n"):
+            if len(line) > LONGEST_MESSAGE:
+                raise Problem(f"a request is longer than {LONGEST_MESSAGE} bytes")
+            return None
+        request = json.loads(line)
+        self.id = request["id"]
+        return request
+
+    def send(self, message, **values):
+        line = json.dumps({"type": message, "id": self.id, **values}, allow_nan=False).encode() + b"\n"
+        if len(line) > LONGEST_MESSAGE:
+            raise Problem(f"the answer '{message}' has {len(line)} bytes; at most {LONGEST_MESSAGE} are allowed")
+        while line:
+            line = line[os.write(ANSWERS, line):]
+
+
+_channel = None
+
+
+def open_channel():
+    global _channel
+    if _channel is None:
+        _channel = Channel()
+    return _channel
+
+
+def problem_of(error):
+    """Text and kind of an exception."""
+    if isinstance(error, Problem):
+        return str(error), error.kind
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        python = sys.executable or "python3"
+        return f"{python} has no module {error.name.split('.')[0]}: install it, or set `python:`", "unavailable"
+    name, text = type(error).__name__, " ".join(str(error).split())
+    if isinstance(error, ImportError):
+        return f"{text}: install it again, or set `python:`", "unavailable"
+    memory = isinstance(error, MemoryError) or name == "OutOfMemoryError" or "can't allocate memory" in text or "RESOURCE_EXHAUSTED" in text
+    places = traceback.extract_tb(error.__traceback__)
+    place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""
+    return f"{name}: {text[:1000]}{place}", "out_of_memory" if memory else "failed"
+
+
+def report(error):
+    """The last answer: what was raised."""
+    if not isinstance(error, Problem):
+        traceback.print_exception(type(error), error, error.__traceback__)
+    text, kind = problem_of(error)
+    try:
+        open_channel().send("error", text=text, kind=kind)
+    except BrokenPipeError:
+        pass
+
+
+def end_with(error):
+    """Ends the program from any thread with an `error` message."""
+    report(error)
+    os._exit(1)
+
+
+def _report_early(kind, error, trace):
+    """An exception before serve(): its answer needs the id of the first request."""
+    if _channel is None and issubclass(kind, Exception):
+        try:
+            open_channel().receive()
+            report(error)
+            return
+        except OSError:
+            pass  # not started by mgcompare
+    traceback.print_exception(kind, error, trace)
+
+
+if multiprocessing.parent_process() is None:
+    sys.excepthook = _report_early
