@@ -7,7 +7,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MGCOMPARE_FOLDE
 # of a training step (TIMED) use -O2, numeric kernels (NUMERIC) keep -O3; they do not use the precompiled headers, which
 # g++ 12 cannot read at another level of optimisation than that they were made with.
 #
-# Where CMAKE_UNITY_BUILD is ON, as in the presets but debug and fuzz, eight sources of a folder are compiled as one, in a third of
+# Where CMAKE_UNITY_BUILD is ON, as in the presets but debug and fuzz, sixteen sources of a folder are compiled as one, in less than a third of
 # the time. Their unnamed namespaces are then one, so names of helpers must differ within a folder; tests/architecture checks it for
 # templates, which are called for others without a message. An overload that fits better is called so, too, and is not found.
 # Numeric kernels are compiled alone: what is inlined into them shall not depend on their neighbours.

@@ -1,5 +1,6 @@
 #include "base/print.h"
 #include "cli/command_line.h"
+#include "cli/link_check.h"
 #include "cli/run_command.h"
 #include "cli/until_decided.h"
 #include "plan/plan.h"

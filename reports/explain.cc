@@ -152,6 +152,8 @@ void explain_little_work(const Comparison& comparison, const Works& works, std::
 }
 
 void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
+  const std::vector<Row>& rows = comparison.run->rows;
+  const bool keeps_on_host = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.config->data.on != DataLocation::device; });
   const auto fired = where(comparison, [](const Cell& cell) -> std::optional<double> {
     const bool fires = cell.breakdown.reliable() && share(cell, &Breakdown::input) > kMuchInput;
     return fires ? std::optional(share(cell, &Breakdown::input)) : std::nullopt;
@@ -161,7 +163,7 @@ void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
         return fmt::format("{}: {} of the step is making batches of samples.", title_of(cell),
                            percent_text(share(cell, &Breakdown::input)));
       },
-      "Keep the samples on the device (`data.on: device`).");
+      keeps_on_host ? "Keep the samples on the device (`data.on: device`)." : "The samples are on the device already: a larger network or more work on each sample has less of this.");
 }
 
 void explain_waiting(const Comparison& comparison, std::vector<Reason>& all) {
@@ -292,6 +294,7 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
     const auto found = oversubscription(*comparison.run, cell);
     return found ? std::optional(found->threads) : std::nullopt;
   });
+  const bool is_by_others = std::all_of(fired.begin(), fired.end(), [&](const auto& one) { return oversubscription(*comparison.run, *one.cell)->is_by_others(); });
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
         const Oversubscription found = *oversubscription(*comparison.run, cell);
@@ -299,7 +302,7 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
             found.load > 0 ? fmt::format("; the load average of the minute before the run, which may include an earlier run, was {:.2f}", found.load) : "";
         return fmt::format("{}: {:.0f} thread{} on {:.0f} physical cores{}.", title_of(cell), found.threads, found.threads == 1 ? "" : "s", found.cores, others);
       },
-      "Use fewer devices or stop other programs, and measure again.");
+      is_by_others ? "Stop other programs, and measure again." : "Use fewer devices or stop other programs, and measure again.");
 }
 
 void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {

@@ -91,11 +91,11 @@ void add_headline(const Comparison& comparison, const Cell& winner, std::vector<
 
 void add_baseline(const Comparison& comparison, const Cell& winner, const std::vector<Rival>& rivals, std::vector<Finding>& all) {
   if (winner.is_baseline) {
-    if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: no other row has a better median", 1});
+    if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: no other row of the ranking has a better median", 1});
     return;
   }
   if (winner.baseline && &comparison.cells[*winner.baseline] == &winner) {
-    all.push_back({fmt::format("it is the fastest row of {} on one device: no other row has a better median", winner.framework), 1});
+    all.push_back({fmt::format("it is the fastest row of {} on one device: no other row of the ranking has a better median", winner.framework), 1});
     return;
   }
   if (!winner.baseline) {
@@ -143,7 +143,9 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
   const Cell* cheapest = nullptr;
   for (const Rival& rival : rivals) {
     if (rival.order.order != Order::undecided || !rival.enough_repeats) continue;
-    if (rival.cell->trial().devices < (cheapest == nullptr ? winner : *cheapest).trial().devices) cheapest = rival.cell;
+    const std::size_t devices = rival.cell->trial().devices, least = (cheapest == nullptr ? winner : *cheapest).trial().devices;
+    // Among rows on as many devices, the baseline is the simplest.
+    if (devices < least || (cheapest != nullptr && devices == least && rival.cell->is_baseline)) cheapest = rival.cell;
   }
   if (cheapest != nullptr) all.push_back({fmt::format("Fewest devices without a significant difference: {}", title_of(*cheapest))});
 }

@@ -68,7 +68,7 @@ Table links_table(const Run& run) {
     }
     for (const AllReduceTime& time : links.all_reduces)
       table.lines.push_back({fmt::format("all-reduce of {} {} devices", time.devices, links.kind),
-                             fmt::format("{}: {:.3g} us", bytes_text(static_cast<double>(time.bytes)), time.seconds * 1e6)});
+                             fmt::format("{}: {}", bytes_text(static_cast<double>(time.bytes)), seconds_text(time.seconds))});
   }
   return table;
 }

@@ -242,6 +242,14 @@ Disturbance Trainings::disturbance_of(const TrainingCase& of) const {
   return disturbance;
 }
 
+std::vector<std::size_t> Trainings::interruptions_of(const TrainingCase& of, bool is_lockstep) const {
+  if (!of.resumes) return {};
+  const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
+  if (scope_.resumes_late) return {extent.checkpoints[0]};
+  if (!is_lockstep) return {1};
+  return {std::begin(extent.checkpoints), std::end(extent.checkpoints)};
+}
+
 ObservedTraining Trainings::run(const TrainingCase& of) {
   if (listener_.training) listener_.training(of.optimizer, of.ranks);
   StrategyOptions options(of.strategy.options);
@@ -277,20 +285,15 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   // Processor time of all but this thread, the program's own ones and, at the end, the ranks.
   const auto others = [] { return process_seconds() + descendants_seconds() - thread_seconds() - service_seconds(); };
   double begin = others();
-  std::vector<std::size_t> checkpoints;
   if (of.resumes) {
     request.files = {.checkpoint = folder_ + "/checkpoint"};
     std::filesystem::remove(request.files.checkpoint);
-    const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
-    if (scope_.resumes_late) checkpoints = {extent.checkpoints[0]};
-    else if (is_lockstep) checkpoints.assign(std::begin(extent.checkpoints), std::end(extent.checkpoints));
-    else checkpoints = {1};
   }
   std::optional<Observation> earlier;  // than the last checkpoint, in lockstep
   const auto expect_resumed = [&] {
     if (training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
   };
-  for (const std::size_t checkpoint : checkpoints) {
+  for (const std::size_t checkpoint : interruptions_of(of, is_lockstep)) {
     run_part(request, checkpoint, !is_lockstep);
     if (request.files.resume) expect_resumed();
     request.files.resume = true;

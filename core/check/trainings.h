@@ -156,6 +156,8 @@ class Trainings {
   const Dataset& data_of(const TrainingCase& of) const;
   // What changes a training, also that on one device, whatever the strategy.
   Disturbance disturbance_of(const TrainingCase& of) const;
+  // The epochs after which it is interrupted and resumed.
+  std::vector<std::size_t> interruptions_of(const TrainingCase& of, bool is_lockstep) const;
   // Steps that are captured for replays cannot be disturbed or watched. An audit prevents the capture.
   bool sees_steps(const TrainingCase& of) const;
   Observation new_observation(const TrainingCase& of, bool is_lockstep) const;

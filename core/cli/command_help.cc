@@ -13,7 +13,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kColumns = 80;
+constexpr std::size_t kHelpColumns = 80;
 
 // Lines of at most `columns`, broken at spaces.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
@@ -52,7 +52,7 @@ std::string help_of(const CommandDescription& command) {
   for (const OptionDescription& option : command.options) width = std::max(width, left_of(option).size() + 2);
   for (const OptionDescription& option : command.options) {
     std::string left = left_of(option);
-    for (const std::string& line : wrapped(option.text, kColumns - width)) {
+    for (const std::string& line : wrapped(option.text, kHelpColumns - width)) {
       text += fmt::format("{:<{}}{}\n", left, width, line);
       left.clear();
     }
@@ -79,7 +79,7 @@ std::string help_of_program() {
   text += "\nAll take --help, -q (results only), -v (log more) and --color. Also: --version.\n";
   std::vector<std::string> codes;
   for (const auto& [code, meaning] : exit_codes()) codes.push_back(code + " " + meaning);
-  for (const std::string& line : wrapped(fmt::format("Exit codes: {}.", fmt::join(codes, ", ")), kColumns)) text += line + "\n";
+  for (const std::string& line : wrapped(fmt::format("Exit codes: {}.", fmt::join(codes, ", ")), kHelpColumns)) text += line + "\n";
   return text;
 }
 

@@ -1,7 +1,4 @@
 #include "cli/plugin_commands.h"
-#include "base/error_text.h"
-#include "base/print.h"
-#include "base/text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,14 +10,19 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/error_text.h"
+#include "base/print.h"
+#include "base/text.h"
 #include "cli/directory.h"
 #include "config/keys.h"
-#include "process/message.h"
-#include "mgcompare/strategy.h"
+#include "config/kinds.h"
+#include "config/problem.h"
 #include "discovery/gpu_code.h"
 #include "discovery/manifest.h"
 #include "discovery/plugin_files.h"
 #include "discovery/plugin_image.h"
+#include "mgcompare/strategy.h"
+#include "process/message.h"
 
 namespace mgcompare {
 namespace {
@@ -233,6 +235,22 @@ std::string file_to_check(const std::string& target) {
                           plain(target), kManifestName, strategies.size()));
 }
 
+// What a run would only show by rows that are missing: layers that do not exist, and a name that another plugin has.
+std::vector<std::string> mistakes_of(const PluginSummary& backend, const std::vector<std::string>& layers, const std::vector<PluginSummary>& plugins) {
+  const auto& names = kKindNames<LayerType>;
+  std::vector<std::string> mistakes;
+  for (const std::string& layer : layers) {
+    if (find_kind<LayerType>(layer)) continue;
+    const std::string hint = did_you_mean(layer, {names.begin(), names.end()});
+    mistakes.push_back(fmt::format("`layers` has '{}', which is no layer of mgcompare{}", layer, hint.empty() ? "" : "; " + hint));
+  }
+  std::error_code ignored;
+  for (const PluginSummary& other : plugins)
+    if (other.name == backend.name && other.problem.empty() && !std::filesystem::equivalent(other.file, backend.file, ignored))
+      mistakes.push_back(fmt::format("the name '{}' is that of {}, which a run takes: choose another name", backend.name, plain(other.file)));
+  return mistakes;
+}
+
 }  // namespace
 
 int list_plugins(const Command& command) {
@@ -281,6 +299,11 @@ int check_plugin(const Command& command) {
     // A problem of the whole plugin is a sentence about its file.
     if (problem.of_plugin) fmt::print("{}\n", problem.text);
     else fmt::print("{}: {}{}\n", file, problem.key.empty() ? "" : problem.key + ": ", problem.text);
+  }
+  if (is_backend(plugin.file)) {
+    const std::vector<std::string> mistakes = mistakes_of(plugin, summary.backend.layers, probe.plugins());
+    for (const std::string& mistake : mistakes) fmt::print("{}: {}\n", file, mistake);
+    is_fine &= mistakes.empty();
   }
   if (is_fine) fmt::print("{}: fine, {} '{}' ({})\n", file, is_backend(plugin.file) ? "backend" : "strategy", plugin.name, traits_text(summary.traits));
   if (is_fine && !is_backend(plugin.file)) {

@@ -39,8 +39,6 @@ struct FoundData {
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command);
 // Where the trials of the command find their data, and whether they send them to other hosts; names no other file.
 TrialFiles data_of(const Command& command);
-// A short check of the links between devices that the plan uses, for each kind. A problem taints the run.
-std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan);
 // Begins or continues the run of this plan on these data.
 void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<LinkMeasurements>& links,
                const Command& command);

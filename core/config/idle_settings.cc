@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "config/overrides.h"
 
 namespace mgcompare {
@@ -45,6 +47,12 @@ const Setting kSettings[] = {
 
 #undef MGCOMPARE_IS_SET
 
+bool trains_alike(const Config& one, const Config& other) {
+  nlohmann::json mine = one, its = other;
+  for (nlohmann::json* const json : {&mine, &its}) json->erase("variants");
+  return mine == its;
+}
+
 }  // namespace
 
 std::vector<std::string> idle_setting_remarks(const Config& config, const std::vector<std::string>& overrides) {
@@ -64,6 +72,16 @@ std::vector<std::string> idle_setting_remarks(const Config& config, const std::v
     if (set != all.end() && !is_used && !chosen.contains(setting.choice))
       remarks.push_back(fmt::format("`{}` is for {}: with {} it changes nothing; remove it", setting.name, setting.user, setting.other(**set)));
   }
+  for (const Config* const one : all) {
+    const std::vector<double>& at = one->schedule.at;
+    const bool is_late = schedules<ScheduleKind::step>(*one) && !at.empty() && at.back() >= static_cast<double>(one->epochs);
+    if (!is_late) continue;
+    remarks.push_back(fmt::format("`schedule.at` has {:g}, and the training ends after epoch {}: the learning rate is not changed there", at.back(), one->epochs));
+    break;
+  }
+  for (const VariantConfig& variant : config.variants)
+    if (variant.config != nullptr && trains_alike(*variant.config, config))
+      remarks.push_back(fmt::format("variant '{}' changes nothing: it trains as the config without it", variant.name));
   return remarks;
 }
 

@@ -225,7 +225,7 @@ std::vector<Key> training_keys() {
        .unit = "seconds"},
       {.name = "measure.progress_limit",
        .help = "A trial that makes no progress for so long, because it is blocked, for example, is ended likewise. While it loads its data it "
-               "has at least 120 s.",
+               "has at least 120 s. A backend that trains sends no progress: only `measure.time_limit` ends it then.",
        .field = Number([](Config& c) -> double& { return c.measure.progress_limit; }),
        .min = 0.1,
        .max = 1e7,

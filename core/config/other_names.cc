@@ -29,6 +29,10 @@ constexpr OtherName kOtherNames[] = {
     {"adaptiveavgpool", "global_average_pool"},
     {"concatenate", "concat"},
     {"residual", "add"},
+    // Policies of batch normalisation.
+    {"global", "sync"},
+    {"synchronized", "sync"},
+    {"syncbn", "sync"},
     // Settings of layers.
     {"filters", "channels"},
     {"outchannels", "channels"},

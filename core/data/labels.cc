@@ -95,4 +95,15 @@ std::string label_warning(const Labels& train, std::size_t classes, const DataCo
                      unseen == 1 ? "has" : "have", thousands(samples), first_of(missing, unseen), limit_text(train, samples, config));
 }
 
+std::string validation_warning(const Labels& train, const DataConfig& config) {
+  const std::size_t held = config.validation_samples;
+  if (train.are_symbols || held < 2 || held >= train.samples) return "";
+  const std::size_t begin = (train.samples - held) * train.targets;
+  const std::int64_t first = train.at(begin);
+  for (std::size_t i = begin + 1; i < train.count(); ++i)
+    if (train.at(i) != first) return "";
+  return fmt::format("{}: all {} validation samples are of class {}: `data.validation_samples` holds back the last ones of {}; if they are sorted by class, "
+                     "save them in a random order", train.path, thousands(held), first, thousands(train.samples));
+}
+
 }  // namespace mgcompare

@@ -139,7 +139,9 @@ class Builder {
   const Shape& image(const LayerSpec& layer) const {
     const Shape& shape = layer.input_shapes.front();
     if (shape.size() != 3) {
-      refuse(layer, fmt::format("needs channels x height x width, its input is {}", fmt::join(shape, " x ")));
+      const bool may_be_gray = shape.size() == 2 && layer.inputs.front() < 0;
+      refuse(layer, fmt::format("needs channels x height x width, its input is {}{}", fmt::join(shape, " x "),
+                                may_be_gray ? "; save images of one channel with an axis of channels, such as x[:, None]" : ""));
     }
     return shape;
   }
@@ -193,6 +195,8 @@ class Builder {
     if (layer.inputs.front() >= 0) refuse(layer, "reads the tokens of the sample: give it `inputs: input`");
     if (in.size() != 1)
       refuse(layer, fmt::format("needs a sequence of tokens (one axis), but the samples are {}", fmt::join(in, " x ")));
+    if (samples_.element == ElementType::float32)
+      refuse(layer, "reads tokens, which are integers, and the samples are float32: save them as integers, such as x.astype('int32')");
     if (config.tokens == 0) config.tokens = samples_.tokens;
     if (config.tokens == 0 && samples_.smallest.place.empty())
       refuse(layer, "the samples are not tokens, or the data does not say of how many kinds: write `tokens: N`");

@@ -42,7 +42,7 @@ std::string missing_in_backend(const StrategySummary& answer, const TrialKey& tr
 
 std::string missing_backend(const StrategySummary& answer, const std::string& name) {
   const std::string& reason = answer.backend.unavailable;
-  return reason.empty() ? "" : fmt::format("{} cannot run here, so its rows are unavailable: {}", name, reason);
+  return reason.empty() ? "" : fmt::format("rows of {} are unavailable: {}", name, reason);
 }
 
 void add_backend(TrialKey& trial, const StrategySummary& answer, const Config& config) {

@@ -364,7 +364,7 @@ class Planner {
       planned.trial.planned_steps = questions_[row.question].facts.steps_per_epoch;
       planned.trial.config = with_precision(versions_[row.version].config, plan_.platforms, row.trial.device_kind);
       if (row.trial.rehearsal) {
-        for (Trial& rehearsal : rehearsals_of(planned.trial)) rehearsals.push_back(std::move(rehearsal));
+        for (Trial& rehearsal : rehearsal_trials(planned.trial)) rehearsals.push_back(std::move(rehearsal));
         rows.pop_back();
         continue;
       }

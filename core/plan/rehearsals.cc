@@ -37,7 +37,7 @@ bool can_be_rehearsed(const Traits& traits, const TrialKey& trial, std::size_t s
          trial.ranks_per_device == 1 && trial.devices > 1 && trial.devices <= trial.global_batch && !is_backend(trial.plugin_file) && trial.unavailable.empty();
 }
 
-std::vector<Trial> rehearsals_of(Trial trial) {
+std::vector<Trial> rehearsal_trials(Trial trial) {
   trial.rehearsal = true;
   trial.block = 0;
   trial.ids.resize(std::min<std::size_t>(1, trial.ids.size()));

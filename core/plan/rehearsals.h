@@ -28,6 +28,6 @@ std::vector<std::size_t> rehearsed_counts(const std::vector<ListedDevices>& devi
 bool can_be_rehearsed(const Traits& traits, const TrialKey& trial, std::size_t steps_per_epoch);
 
 // The rehearsals of a row.
-std::vector<Trial> rehearsals_of(Trial trial);
+std::vector<Trial> rehearsal_trials(Trial trial);
 
 }  // namespace mgcompare

@@ -111,7 +111,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
 // Why the trial of a row would be another one now, the rest of a sentence: another build of its plugin would run it, other versions of
 // its framework, or anything at all. Older versions of the program did not record them. Empty if it would not.
 static std::string change_since(const Row& row, const Trial& trial) {
-  if (!row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256) return "the plugin has been built again since";
+  if (!row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256) return "the plugin has changed since";
   if (!row.result.versions.empty() && !trial.versions.empty() && row.result.versions != trial.versions)
     return "its framework has other versions now";
   // A strategy that cannot be rehearsed finds out when it trains, and would again.

@@ -35,7 +35,10 @@ std::vector<std::string> data_remarks(const Config& config, const DataSummary& d
   SampleSpec numbers = data.spec;
   numbers.tokens = 0;
   for (const Version& version : versions_of(config)) {
-    if (has_labels) add(label_warning(glance.labels, data.spec.classes, version.config.data));
+    if (has_labels) {
+      add(label_warning(glance.labels, data.spec.classes, version.config.data));
+      add(validation_warning(glance.labels, version.config.data));
+    }
     if (reads_tokens(version.config.model) || normalises_first(version.config.model)) continue;
     const std::string warning = input_range_warning(version.config.data.prepare, numbers, glance.channels);
     add(warning.empty() || version.variant.empty() ? warning : fmt::format("variant {}: {}", version.variant, warning));

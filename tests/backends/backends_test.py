@@ -283,6 +283,30 @@ class PyTorchTest(Case):
             with self.assertRaisesRegex(Refused, r"rank 1 has ended \(exit code -9\)"):
                 backend.receive("epoch_begin", 30)
 
+    def refusal(self, name, text):
+        """What the backend with this backend.py answers to a trial."""
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "backend.json").write_text('{"protocol": 1, "name": "%s", "description": "x", "python": "backend.py"}' % name)
+        (folder / "beside.py").write_text("LAYERS = ['flatten', 'dense', 'tanh', 'relu']\n")
+        (folder / "backend.py").write_text(text)
+        with self.start(folder) as backend, self.assertRaises(Refused) as caught:
+            backend.train(Trial(self.folder / f"trial_of_{name}", networks.mlp()), {})
+        return str(caught.exception)
+
+    def test_wrong_answers_of_methods_are_named(self):
+        for name, body, cause in (
+                ("early", "next(epoch.steps()); return 1.0", r"left epoch.steps\(\) after 1 of \d+ steps"),
+                ("nothing", "pass", r"train\(\) returned None: it must return the mean loss"),
+                ("array", "import numpy; return numpy.ones(2)", r"train\(\) returned a ndarray: it must return the mean loss"),
+                ("late", "import tensorfloww", r"train\(\) cannot import what it needs: No module named 'tensorfloww'"),
+                ("weightless", "return 1.0", r"weights\(\) returned None")):
+            with self.subTest(name):
+                self.assertRegex(self.refusal(name, METHODS.format(body=body, load="return []")), cause)
+        self.assertRegex(self.refusal("text", METHODS.format(body="return 1.0", load="return 'a note'")), r"load\(\) returned the text 'a note'")
+        self.assertRegex(self.refusal("foreign", "import mgcompare_backend as mgcompare\nclass Foreign: pass\nmgcompare.serve(Foreign)\n"),
+                         "Foreign, which is not derived from mgcompare_backend.Backend")
+
     def test_no_rank_survives_a_failure_of_another(self):
         for failing, cause in ((0, "planted"), (1, "rank 1: planted")):
             with self.subTest(failing=failing):
@@ -294,6 +318,27 @@ class PyTorchTest(Case):
                     backend.begin(Trial(self.folder / f"trial{failing}", networks.mlp()), {})
                 self.assertEqual(str(caught.exception), cause)
 
+
+# Finds a module beside itself.
+METHODS = """
+import mgcompare_backend as mgcompare
+import beside
+
+class Methods(mgcompare.Backend):
+    name = "methods"
+    layers = beside.LAYERS
+
+    def load(self, trial):
+        {load}
+
+    def train(self, epoch):
+        {body}
+
+    def weights(self):
+        return None
+
+mgcompare.serve(Methods)
+"""
 
 # One rank fails; the others wait for it as NCCL does.
 FAILING = """

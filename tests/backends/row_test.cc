@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "command/rig.h"
@@ -18,6 +19,7 @@ namespace mgcompare {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::Contains;
 using testing::ContainsRegex;
 using testing::HasSubstr;
@@ -212,6 +214,18 @@ TEST_F(Backend, ThatWorksBetweenShortEpochsIsMarked) {
   EXPECT_THAT(marks_of_row(run, row_of(run, "plain")), HasSubstr("s outside of its clock"));
 }
 
+TEST_F(Backend, WithALayerThatDoesNotExistOrATakenNameIsNotFine) {
+  const Ended checked = place_.run({"plugins", "check", folder() + "/backend.json"}, variables({{"MGCOMPARE_TEST_DESCRIBE", "layer"}}));
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.out, AllOf(HasSubstr("`layers` has 'rellu', which is no layer of mgcompare; did you mean 'relu'?"), Not(HasSubstr("fine"))));
+  const fs::path copy = place_.folder() / "copy";
+  fs::copy(folder(), copy);
+  std::ofstream(copy / "backend.json") << R"({"protocol": 1, "name": "serial", "description": "x", "python": "backend.py"})";
+  const Ended taken = place_.run({"plugins", "check", copy.string()}, {{"MGCOMPARE_TEST_NAME", "serial"}});
+  EXPECT_EQ(taken.code, 1);
+  EXPECT_THAT(taken.out, HasSubstr("the name 'serial' is that of"));
+}
+
 TEST_F(Backend, ThatCannotDescribeItselfIsUnavailable) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"dies", "the backend plain ended by itself (exit code 1); its last words: no module named nothing: install it"},
@@ -228,7 +242,7 @@ TEST_F(Backend, ThatCannotDescribeItselfIsUnavailable) {
   const Ended ended = compare("[serial, plain]", "", {{"MGCOMPARE_TEST_DESCRIBE", "unavailable"}});
   EXPECT_EQ(ended.code, 0) << ended.err;
   const auto run = place_.only_run();
-  EXPECT_THAT(ended.err, HasSubstr("warning: plain cannot run here, so its rows are unavailable: it needs nothing: install it\n"));
+  EXPECT_THAT(ended.err, HasSubstr("warning: rows of plain are unavailable: it needs nothing: install it\n"));
   EXPECT_EQ(row_of(run, "plain").result.status, TrialStatus::unavailable);
   EXPECT_EQ(row_of(run, "plain").result.cause, "it needs nothing: install it");
   EXPECT_EQ(row_of(run, "serial").result.status, TrialStatus::done);

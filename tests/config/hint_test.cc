@@ -131,6 +131,10 @@ TEST_F(Hints, SettingsThatChangeNothingAreTold) {
   const std::string steps = "schedule: {kind: step, at: [2]}\n";
   EXPECT_THAT(remarks(steps + "when_cpu: {schedule.kind: constant}\n"), IsEmpty());
   EXPECT_THAT(remarks(steps, {"schedule.kind=constant"}), IsEmpty());
+  EXPECT_THAT(remarks(steps, {"epochs=2"}),
+              testing::ElementsAre("`schedule.at` has 2, and the training ends after epoch 2: the learning rate is not changed there"));
+  EXPECT_THAT(remarks("variants: [{name: same, set: {epochs: 3}}, {name: other, set: {epochs: 4}}]\n", {"epochs=3"}),
+              testing::ElementsAre("variant 'same' changes nothing: it trains as the config without it"));
   for (const char* used : {"", "optimizer: {momentum: 0.9, nesterov: true}\n", "optimizer: {kind: adagrad, epsilon: 0.1}\n", "schedule: {kind: step, at: [2], factor: 0.5}\n",
                            "schedule: {kind: cosine, final_rate: 0.001, batch_rule: linear, base_batch: 64}\n"})
     EXPECT_THAT(remarks(used), IsEmpty()) << used;

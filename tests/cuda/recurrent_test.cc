@@ -10,16 +10,16 @@
 namespace mgcompare::testing {
 namespace {
 
-struct Tolerance {
+struct RecurrentTolerance {
   const char* type;
   const char* precision;
   double error;
   KernelChoice kernels = KernelChoice::fused;
 };
-std::string text_of(const Tolerance& tolerance) {
+std::string tolerance_text(const RecurrentTolerance& tolerance) {
   return std::string(tolerance.type) + "_" + tolerance.precision + (tolerance.kernels == KernelChoice::library ? "_by_library" : "");
 }
-void PrintTo(const Tolerance& tolerance, std::ostream* out) { *out << text_of(tolerance); }
+void PrintTo(const RecurrentTolerance& tolerance, std::ostream* out) { *out << tolerance_text(tolerance); }
 
 // Larger than one tile of any matrix product, and no multiple of one.
 ModelConfig wide(const std::string& type) {
@@ -35,12 +35,12 @@ ModelConfig deep(const std::string& type) {
 }
 
 // `measures`: algorithms are chosen by measurement, so that repeated runs may round differently.
-Numerics numerics_of(const Tolerance& tolerance, bool measures = false) {
+Numerics numerics_of(const RecurrentTolerance& tolerance, bool measures = false) {
   return {kind_named<Precision>(tolerance.precision), !measures, false, true, tolerance.kernels};
 }
 const Numerics kOfTheTwin{Precision::fp32, true, false, true};
 
-class CudaRecurrent : public OnGpu, public ::testing::WithParamInterface<Tolerance> {};
+class CudaRecurrent : public OnGpu, public ::testing::WithParamInterface<RecurrentTolerance> {};
 
 TEST_P(CudaRecurrent, WholeGradientsAgreeWithTheCpuTwin) {
   for (const ModelConfig& model : {wide(GetParam().type), deep(GetParam().type)}) {
@@ -167,17 +167,17 @@ TEST_P(CudaRecurrent, RecordedStepsGiveTheBitsOfStepsByTheHost) {
   EXPECT_NEAR(device.result.epochs.back().loss, host.result.epochs.back().loss, 1e-12);
 }
 
-std::vector<Tolerance> tolerances(KernelChoice kernels) {
-  std::vector<Tolerance> all;
+std::vector<RecurrentTolerance> tolerances(KernelChoice kernels) {
+  std::vector<RecurrentTolerance> all;
   for (const char* const type : {"gru", "lstm"})
     for (const auto& [precision, error] : {std::pair{"fp32", 1e-4}, std::pair{"tf32", 5e-3}, std::pair{"bf16", 2e-2}})
       all.push_back({type, precision, error, kernels});
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CudaRecurrent, ::testing::ValuesIn(tolerances(KernelChoice::fused)), [](const auto& info) { return text_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, CudaRecurrent, ::testing::ValuesIn(tolerances(KernelChoice::fused)), [](const auto& info) { return tolerance_text(info.param); });
 INSTANTIATE_TEST_SUITE_P(ByLibrary, CudaRecurrent, ::testing::ValuesIn(tolerances(KernelChoice::library)),
-                         [](const auto& info) { return text_of(info.param); });
+                         [](const auto& info) { return tolerance_text(info.param); });
 
 }  // namespace
 }  // namespace mgcompare::testing

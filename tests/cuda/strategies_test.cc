@@ -13,13 +13,13 @@
 namespace mgcompare::testing {
 namespace {
 
-struct Placement {
+struct StrategyPlacement {
   std::size_t ranks;
   bool apart;
 };
 
 // With all steps issued by the host (`steps` of them), or as in a comparison, with CUDA graphs.
-TrainingOutcome run_on_gpu(Trial trial, const Placement& placement, std::size_t steps = 0, const Leave& leave = {}) {
+TrainingOutcome run_on_gpu(Trial trial, const StrategyPlacement& placement, std::size_t steps = 0, const Leave& leave = {}) {
   trial.device_kind = DeviceKind::cuda;
   trial.devices = placement.apart ? placement.ranks : 1;
   trial.ranks_per_device = placement.apart ? 1 : placement.ranks;
@@ -51,8 +51,8 @@ void use(OptimizerConfig& optimizer, const std::string& kind) {
 class StrategiesOnGpu : public OnGpu, public ::testing::WithParamInterface<StrategyConfig> {
  protected:
   // Several ranks on one GPU, or one rank per GPU as far as the GPUs suffice.
-  std::vector<Placement> placements(const std::vector<std::size_t>& wanted) const {
-    std::vector<Placement> all;
+  std::vector<StrategyPlacement> placements(const std::vector<std::size_t>& wanted) const {
+    std::vector<StrategyPlacement> all;
     for (const std::size_t ranks : wanted) {
       if (!fits(traits_on_gpu(trial_of(GetParam(), ranks)), ranks)) continue;
       all.push_back({ranks, false});
@@ -65,14 +65,14 @@ class StrategiesOnGpu : public OnGpu, public ::testing::WithParamInterface<Strat
 TEST_P(StrategiesOnGpu, AloneItIsSerialTraining) {
   const Trial alone = trial_of(GetParam(), 1);
   if (traits_on_gpu(alone).promise != Traits::Promise::exact && !GetParam().options.empty()) GTEST_SKIP() << "its options change the rule";
-  const Placement one{1, false};
+  const StrategyPlacement one{1, false};
   EXPECT_LT(largest_difference(run_on_gpu(alone, one).weights[0], run_on_gpu(small_trial(1, "serial"), one).weights[0]), 1e-5);
 }
 
 TEST_P(StrategiesOnGpu, ExactOnesEqualOneDevice) {
-  for (const Placement& placement : placements({2, 3, 4})) {
+  for (const StrategyPlacement& placement : placements({2, 3, 4})) {
     if (traits_on_gpu(trial_of(GetParam(), placement.ranks)).promise != Traits::Promise::exact) continue;
-    const auto weights = [&](Trial trial, const std::string& optimizer, const Placement& where) {
+    const auto weights = [&](Trial trial, const std::string& optimizer, const StrategyPlacement& where) {
       use(trial.config.optimizer, optimizer);
       return run_on_gpu(trial, where).weights[0];
     };
@@ -92,7 +92,7 @@ TEST_P(StrategiesOnGpu, ExactOnesEqualOneDevice) {
 // Whole periods replayed as CUDA graphs against steps issued by the host: 4 epochs of 15 steps, the last step of each
 // epoch with a smaller batch.
 TEST_P(StrategiesOnGpu, RepeatedStepsDoWhatTheHostsStepsDo) {
-  for (const Placement& placement : placements({1, 2, 4}))
+  for (const StrategyPlacement& placement : placements({1, 2, 4}))
     for (const std::string optimizer : {"momentum", "adam"}) {
       Trial trial = trial_of(GetParam(), placement.ranks);
       const Traits traits = traits_on_gpu(trial);
@@ -113,7 +113,7 @@ TEST_P(StrategiesOnGpu, RepeatedStepsDoWhatTheHostsStepsDo) {
 }
 
 TEST_P(StrategiesOnGpu, LockstepOnesLearnAsOnTheCpuTwin) {
-  for (const Placement& placement : placements({3})) {
+  for (const StrategyPlacement& placement : placements({3})) {
     Trial trial = trial_of(GetParam(), placement.ranks);
     if (traits_on_gpu(trial).pace == Traits::Pace::free) continue;
     use(trial.config.optimizer, "sgd");
@@ -187,7 +187,7 @@ TEST_F(OnGpu, AveragedCopiesFollowTheCpuTwin) {
 
 // Statistics of the whole batch, also if the loss of each share is scaled by the share's own size.
 TEST_F(OnGpu, BatchNormalisationOverAllRanksKeepsStrategiesExact) {
-  const auto weights = [](const StrategyConfig& row, const Placement& placement) {
+  const auto weights = [](const StrategyConfig& row, const StrategyPlacement& placement) {
     Trial trial = trial_of(row, placement.ranks);
     trial.config.model = normalised_model();
     trial.config.batch_norm = BatchNormPolicy::sync;

@@ -10,9 +10,9 @@ namespace {
 
 class CudaWindows : public OnGpu {};
 
-constexpr std::size_t kRanks = 2;
+constexpr std::size_t kWindowRanks = 2;
 // NCCL uses registered memory directly from 1 MiB for each rank.
-constexpr std::size_t kPart = 1u << 20, kWhole = kRanks * kPart;  // floats
+constexpr std::size_t kPart = 1u << 20, kWhole = kWindowRanks * kPart;  // floats
 
 struct Vectors {
   Vec window;
@@ -62,20 +62,20 @@ const Call kCalls[] = {
 
 // Calls alone and in a captured sequence.
 TEST_F(CudaWindows, MixWithOrdinaryMemory) {
-  if (gpu_count() < static_cast<int>(kRanks)) GTEST_SKIP() << "needs two GPUs";
+  if (gpu_count() < static_cast<int>(kWindowRanks)) GTEST_SKIP() << "needs two GPUs";
   Platform& gpus = platform(DeviceKind::cuda);
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<ExchangedVector>> exchanged;
   std::vector<Vectors> vectors;
-  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+  for (std::size_t rank = 0; rank < kWindowRanks; ++rank) {
     devices.push_back(gpus.open(static_cast<int>(rank)));
     exchanged.push_back(gpus.exchanged_vector(*devices.back(), kWhole));
     vectors.push_back({exchanged.back()->values(), Array<float>(*devices.back(), kWhole), Array<float>(*devices.back(), kPart)});
   }
   const std::unique_ptr<Collectives> group = gpus.connect({devices[0].get(), devices[1].get()});
-  AbortableBarrier barrier(kRanks);
+  AbortableBarrier barrier(kWindowRanks);
   run_ranks(
-      kRanks,
+      kWindowRanks,
       [&](int rank) {
         const auto me = static_cast<std::size_t>(rank);
         cuda::check(cudaSetDevice(rank), "choosing a device");

@@ -34,6 +34,20 @@ Bytes idx_labels(const std::vector<std::uint8_t>& labels) {
   return bytes;
 }
 
+TEST(TrainingGlance, TellsOfValidationSamplesOfOneClass) {
+  const Folder folder;
+  DataConfig config = set_in(folder, DataSource::npy);
+  folder.write("x.npy", npy("<f4", {6, 1}, std::vector<float>{1, 2, 3, 4, 5, 6}));
+  folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>{0, 1, 0, 1, 1, 1}));
+  const auto warning = [&](std::size_t held) {
+    config.validation_samples = held;
+    return validation_warning(glance_of(config).labels, config);
+  };
+  EXPECT_THAT(warning(3), AllOf(HasSubstr("all 3 validation samples are of class 1"), HasSubstr("the last ones of 6")));
+  EXPECT_THAT(warning(4), IsEmpty());
+  EXPECT_THAT(warning(0), IsEmpty());
+}
+
 TEST(TrainingGlance, HasTheValuesOfEachChannel) {
   const Folder folder;
   DataConfig config = set_in(folder, DataSource::npy);

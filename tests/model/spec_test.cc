@@ -97,6 +97,9 @@ TEST(Spec, TokensAreThoseOfTheDataUnlessGiven) {
   samples.smallest = {};
   EXPECT_EQ(spec(40).layers[0].output_shape, (Shape{7, 4}));
   EXPECT_THAT([&] { spec(0); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("write `tokens: N`")));
+  samples.element = ElementType::float32;
+  for (const std::size_t tokens : {0, 40})
+    EXPECT_THAT([&] { spec(tokens); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("are integers, and the samples are float32: save them as integers")));
   samples.shape = {7, 2};
   EXPECT_THAT([&] { spec(40); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("but the samples are 7 x 2")));
   samples = bytes_of({7});
@@ -157,7 +160,7 @@ TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
   EXPECT_THAT(refusal({"m", {pool("max_pool", 2, 2, 2), dense(10)}}), HasSubstr("padding must be smaller"));
   EXPECT_THAT(refusal({"m", {per_position(dense(3)), dense(10)}}), HasSubstr("needs time x features for `per_position`, its input is 1 x 28 x 28"));
   EXPECT_THAT(refusal({"m", {layer("flatten"), layer("global_average_pool"), dense(10)}}), HasSubstr("its input is 784"));
-  EXPECT_THAT(refusal({"m", {layer("lrn"), dense(10)}}, {4, 3}), HasSubstr("needs channels x height x width, its input is 4 x 3"));
+  EXPECT_THAT(refusal({"m", {layer("lrn"), dense(10)}}, {4, 3}), HasSubstr("needs channels x height x width, its input is 4 x 3; save images of one channel with an axis of channels, such as x[:, None]"));
   EXPECT_THAT(refusal({"m", {layer("layer_norm"), dense(10)}}, {4, 3, 2, 2}), HasSubstr("at most three axes"));
   EXPECT_THAT([] { layer("rnn"); }, ::testing::ThrowsMessage<Error>(HasSubstr("unknown name 'rnn'")));
   EXPECT_THAT(refusal({"m", {per_position(dense(10))}}, {7, 3}),

@@ -141,7 +141,7 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   EXPECT_THAT(text, StartsWith("No gain seen: at best 0.62 times as fast to 97 % as alone on 1 CPU "
                                "core, batch 128, by together on 2 CPU cores, batch 128 (one repeat; at least three are needed to decide)\n"
                                "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
-                               "baseline: no other row has a better median\n"));
+                               "baseline: no other row of the ranking has a better median\n"));
 }
 
 // The fastest row does not reach the target: it cannot be the answer by time to accuracy, but it can by samples/s.

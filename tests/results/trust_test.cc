@@ -216,7 +216,7 @@ TEST(RebuiltPlugin, RunsItsTrialsAgain) {
   rebuilt[1].plugin_file = "elsewhere.so";
   ResultsStore results(folder.path());
   EXPECT_THAT(results.resume(info(), rebuilt),
-              ElementsAre("1 finished trial of together runs again, because the plugin has been built again since"));
+              ElementsAre("1 finished trial of together runs again, because the plugin has changed since"));
   EXPECT_THAT(results.unfinished(), ElementsAre(2));
   EXPECT_EQ(results.read().rows[1].trial.plugin_file, "elsewhere.so");
   EXPECT_EQ(results.read().rows[1].sequence, 0);

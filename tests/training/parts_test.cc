@@ -21,26 +21,34 @@ constexpr const char* kPlugins[] = {"serial", "replicated", "tower", "async_sgd"
 
 std::size_t ranks_of(const std::string& plugin) { return plugin == "serial" ? 1 : 2; }
 
+constexpr int kMostTrials = 20;     // until other programs do not disturb one
+
+// A rank that has to wait for a processor reads its clock later than the others.
 TEST(Parts, OfCpuDevicesSumToTheTrainingClock) {
   for (const char* plugin : kPlugins) {
     const std::size_t ranks = ranks_of(plugin);
-    const Result result = run(small_trial(ranks, plugin)).result;
-    ASSERT_EQ(result.ranks.size(), ranks);
-    RankTimes all;
-    for (const RankTimes& times : result.ranks) {
-      EXPECT_NEAR(times.sum(), result.seconds_training, 0.02 * result.seconds_training + 1e-3) << plugin;
-      EXPECT_GT(times.compute, 0) << plugin;
-      EXPECT_GT(times.input, 0) << plugin;
-      all += times;
+    double beyond = INFINITY;
+    for (int trial = 0; trial == 0 || (trial < kMostTrials && beyond > 0); ++trial) {
+      const Result result = run(small_trial(ranks, plugin)).result;
+      ASSERT_EQ(result.ranks.size(), ranks);
+      RankTimes all;
+      double largest = -INFINITY;
+      for (const RankTimes& times : result.ranks) {
+        largest = std::max(largest, std::abs(times.sum() - result.seconds_training) - 0.02 * result.seconds_training - 1e-3);
+        EXPECT_GT(times.compute, 0) << plugin;
+        EXPECT_GT(times.input, 0) << plugin;
+        all += times;
+      }
+      beyond = std::min(beyond, largest);
+      EXPECT_GT(all.optimizer, 0) << plugin << ", whoever made the optimiser";
+      EXPECT_EQ(all.exchange > 0, ranks > 1) << plugin;
     }
-    EXPECT_GT(all.optimizer, 0) << plugin << ", whoever made the optimiser";
-    EXPECT_EQ(all.exchange > 0, ranks > 1) << plugin;
+    EXPECT_LE(beyond, 0) << plugin << ", seconds more than the parts may differ from the clock";
   }
 }
 
 // Other programs can only add to a time, so the minimum over several trials counts.
 TEST(Parts, OfCpuDevicesHaveLessInputThanCompute) {
-  constexpr int kMostTrials = 20;
   for (const char* plugin : kPlugins)
     for (std::size_t rank = 0; rank < ranks_of(plugin); ++rank) {
       double input = INFINITY, compute = INFINITY;

@@ -99,7 +99,7 @@ class Asks : public Strategy {
   std::function<void(Group&)> question_;
 };
 
-std::string error_of(const std::function<void(Group&)>& question) {
+std::string refusal_in_rehearsal(const std::function<void(Group&)>& question) {
   try {
     rehearse(rehearsal(2), [&](Options&, const Facts&) { return std::make_unique<Asks>(question); });
   } catch (const EndedAs& error) {
@@ -113,15 +113,15 @@ TEST(Rehearsal, OfATowerIsRefused) {
 }
 
 TEST(Rehearsal, RefusesWhatNeedsOtherRanks) {
-  EXPECT_THAT(error_of([](Group& group) { group.wait_until([] { return false; }); }), HasSubstr("in a rehearsal there are none"));
-  EXPECT_THAT(error_of([](Group& group) { group.shared<std::vector<float>>("parts"); }), HasSubstr("in a rehearsal there are none"));
-  EXPECT_THAT(error_of([](Group& group) {
+  EXPECT_THAT(refusal_in_rehearsal([](Group& group) { group.wait_until([] { return false; }); }), HasSubstr("in a rehearsal there are none"));
+  EXPECT_THAT(refusal_in_rehearsal([](Group& group) { group.shared<std::vector<float>>("parts"); }), HasSubstr("in a rehearsal there are none"));
+  EXPECT_THAT(refusal_in_rehearsal([](Group& group) {
     std::vector<float> own(4), other(4);
     const int window = group.expose(Vec(own.data(), own.size()));
     group.peer(1).get(window, 0, Vec(other.data(), other.size()));
   }), HasSubstr("in a rehearsal there are none"));
   // As a strategy does whose ranks tell each other how much they send.
-  EXPECT_THAT(error_of([](Group& group) {
+  EXPECT_THAT(refusal_in_rehearsal([](Group& group) {
     std::vector<float> mine{3}, told(2), all(3);
     group.all_gather<float>({mine.data(), 1}, {told.data(), 2});
     const Counts counts{static_cast<std::size_t>(told[0]), static_cast<std::size_t>(told[1])};

@@ -14,7 +14,7 @@ namespace {
 using enum TrainingPhase;
 
 // Runs body(rank) on one thread per rank and returns the text of the first error; empty if there was none.
-template <class Body> std::string error_of(PhaseBarrier& phases, std::size_t ranks, Body body) {
+template <class Body> std::string error_of_ranks(PhaseBarrier& phases, std::size_t ranks, Body body) {
   try {
     run_ranks(ranks, [&](int rank) { body(static_cast<std::size_t>(rank)); }, [&] { phases.abort(); });
   } catch (const std::logic_error& error) {
@@ -25,7 +25,7 @@ template <class Body> std::string error_of(PhaseBarrier& phases, std::size_t ran
 
 TEST(PhaseBarrier, FollowsATrialFromSetupToTeardown) {
   PhaseBarrier phases(3);
-  const std::string error = error_of(phases, 3, [&](std::size_t rank) {
+  const std::string error = error_of_ranks(phases, 3, [&](std::size_t rank) {
     phases.wait(rank);
     for (const TrainingPhase next : {warm_up, capture, warm_up, warm_up_end, setup, start, epoch, evaluation, checkpoint,
                                      epoch, evaluation, epoch, evaluation, teardown}) {
@@ -42,7 +42,7 @@ TEST(PhaseBarrier, AllRanksArriveBeforeOneGoesOn) {
   constexpr std::size_t kRanks = 4, kRounds = 200;
   PhaseBarrier phases(kRanks);
   std::vector<std::size_t> rounds(kRanks, 0);
-  const std::string error = error_of(phases, kRanks, [&](std::size_t rank) {
+  const std::string error = error_of_ranks(phases, kRanks, [&](std::size_t rank) {
     for (std::size_t round = 1; round <= kRounds; ++round) {
       rounds[rank] = round;
       phases.wait(rank);
@@ -55,13 +55,13 @@ TEST(PhaseBarrier, AllRanksArriveBeforeOneGoesOn) {
 
 TEST(PhaseBarrier, RejectsAnIllegalTransition) {
   PhaseBarrier phases(2);
-  const std::string error = error_of(phases, 2, [&](std::size_t rank) { phases.enter(evaluation, rank); });
+  const std::string error = error_of_ranks(phases, 2, [&](std::size_t rank) { phases.enter(evaluation, rank); });
   EXPECT_NE(error.find("cannot go from phase 'setup' to phase 'evaluation'"), std::string::npos) << error;
 }
 
 TEST(PhaseBarrier, RejectsAnIllegalTransitionOfOneRankWhileOthersWait) {
   PhaseBarrier phases(3);
-  const std::string error = error_of(phases, 3, [&](std::size_t rank) {
+  const std::string error = error_of_ranks(phases, 3, [&](std::size_t rank) {
     if (rank == 1) phases.enter(checkpoint, rank);
     else phases.wait(rank);
   });
@@ -71,7 +71,7 @@ TEST(PhaseBarrier, RejectsAnIllegalTransitionOfOneRankWhileOthersWait) {
 TEST(PhaseBarrier, RejectsRanksThatEnterDifferentPhases) {
   PhaseBarrier phases(2);
   const std::string error =
-      error_of(phases, 2, [&](std::size_t rank) { phases.enter(rank == 0 ? warm_up : start, rank); });
+      error_of_ranks(phases, 2, [&](std::size_t rank) { phases.enter(rank == 0 ? warm_up : start, rank); });
   EXPECT_NE(error.find("while other ranks wait in phase"), std::string::npos) << error;
   EXPECT_NE(error.find("'warm-up'"), std::string::npos) << error;
   EXPECT_NE(error.find("'start'"), std::string::npos) << error;
@@ -79,7 +79,7 @@ TEST(PhaseBarrier, RejectsRanksThatEnterDifferentPhases) {
 
 TEST(PhaseBarrier, RejectsARankThatStaysWhileOthersGoOn) {
   PhaseBarrier phases(2);
-  const std::string error = error_of(phases, 2, [&](std::size_t rank) {
+  const std::string error = error_of_ranks(phases, 2, [&](std::size_t rank) {
     phases.enter(start, rank);
     phases.enter(epoch, rank);
     if (rank == 0) phases.wait(rank);

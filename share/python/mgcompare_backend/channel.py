@@ -104,5 +104,11 @@ def _report_early(kind, error, trace):
     traceback.print_exception(kind, error, trace)
 
 
+# mgcompare keeps the folder of the program from the front of the path (PYTHONSAFEPATH), so that no file there takes the place of an
+# installed module. Modules beside the program are found all the same, after the installed ones.
+_program = getattr(sys.modules.get("__main__"), "__file__", None)
+if _program is not None and os.path.dirname(os.path.abspath(_program)) not in sys.path:
+    sys.path.append(os.path.dirname(os.path.abspath(_program)))
+
 if multiprocessing.parent_process() is None:
     sys.excepthook = _report_early

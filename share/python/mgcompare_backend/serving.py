@@ -8,6 +8,7 @@ import traceback
 
 import numpy as np
 
+from .backend import Backend
 from .channel import Problem, open_channel, report, unavailable
 from .options import with_defaults
 from .trial import Epoch, Trial
@@ -45,6 +46,8 @@ def _check(backend, trial):
 
 def _write_weights(backend, trial, file):
     weights = backend.weights()
+    if weights is None:
+        raise Problem("weights() returned None: it must return all parameters, then all buffers")
     arrays = weights if isinstance(weights, (list, tuple)) else [weights]
     vector = np.concatenate([np.asarray(array, np.float32).ravel() for array in arrays])
     count = trial.network["parameters"] + trial.network["buffers"]
@@ -53,13 +56,37 @@ def _write_weights(backend, trial, file):
     vector.tofile(file)
 
 
+def _begin_trial(channel, backend, trial):
+    _check(backend, trial)
+    notes = backend.load(trial)
+    if isinstance(notes, str):
+        raise Problem(f"load() returned the text '{notes}': it must return a list of texts")
+    channel.send("ready", notes=list(notes or []))
+
+
+def _train(backend, epoch):
+    """The mean loss. A module that is missing now is a failure of this backend: it has said that it can run here."""
+    try:
+        returned = backend.train(epoch)
+    except ImportError as error:
+        raise Problem(f"train() cannot import what it needs: {error}") from error
+    try:
+        return float(returned)
+    except (TypeError, ValueError):
+        raise Problem(f"train() returned {'None' if returned is None else 'a ' + type(returned).__name__}: "
+                      "it must return the mean loss of the epoch's samples") from None
+
+
 def _train_epoch(channel, backend, trial, request):
     epoch = Epoch(trial, request)
     backend.begin(epoch)
+    epoch.taken = 0
     channel.send("epoch_begin", epoch=epoch.number)
     start = now()
-    loss = float(backend.train(epoch))
+    loss = _train(backend, epoch)
     seconds = now() - start
+    if 0 < epoch.taken < len(epoch.rates):
+        raise Problem(f"train() left epoch.steps() after {epoch.taken} of {len(epoch.rates)} steps: an epoch is all of them")
     if not math.isfinite(loss):
         raise Problem(f"the loss is {loss} in epoch {epoch.number + 1}", "diverged")
     channel.send("epoch_end", epoch=epoch.number, seconds=seconds, samples=len(epoch.order), steps=len(epoch.rates), loss=loss)
@@ -78,14 +105,15 @@ def serve(backend_class):
     try:
         while (request := channel.receive()) is not None:
             kind = request["type"]
+            if not (isinstance(backend_class, type) and issubclass(backend_class, Backend)):
+                raise Problem(f"serve() got {getattr(backend_class, '__name__', backend_class)}, which is not derived from mgcompare_backend.Backend")
             if kind == "describe":
                 _describe(channel, backend_class, request)
                 continue
             if kind == "trial":
                 identity, trial = request["id"], Trial(request["file"])
                 backend = backend_class(trial.options)
-                _check(backend, trial)
-                channel.send("ready", notes=list(backend.load(trial) or []))
+                _begin_trial(channel, backend, trial)
                 continue
             if backend is None or request["id"] != identity:
                 raise Problem(f"request '{kind}' has the id {request['id']}, which is not that of the trial")

@@ -54,13 +54,13 @@ def describe(request):
         problems.append({"key": "wants", "text": "wants needs version 2; 1 is installed", "kind": "unavailable"})
     if request["options"].get("rate") == 0.5:
         problems.append({"key": "rate", "text": "0.5 does not work"})
-    send(type="description", id=request["id"], protocol=1, name="plain", versions={"plain": "1.0"},
+    send(type="description", id=request["id"], protocol=1, name=os.environ.get("MGCOMPARE_TEST_NAME", "plain"), versions={"plain": "1.0"},
          options=[{"key": "fault", "type": "choice", "default": "none", "values": FAULTS, "help": "how it misbehaves"},
                   {"key": "in", "type": "choice", "default": "epoch", "values": ["setup", "epoch", "end"], "help": "when it misbehaves"},
                   {"key": "rate", "type": "number", "default": 0.25, "least": 0, "most": 1, "help": "nothing"},
                   {"key": "many", "type": "integer", "default": 3, "least": 1, "most": 9, "help": "nothing"},
                   {"key": "wants", "type": "flag", "default": False, "help": "what is not there"}],
-         problems=problems, promise="approximate" if how == "approximate" else "exact", least_devices=1, most_devices=2 if how == "several" else 1, device_kinds=["cpu"], layers=["dense", "tanh", "flatten", "dropout"],
+         problems=problems, promise="approximate" if how == "approximate" else "exact", least_devices=1, most_devices=2 if how == "several" else 1, device_kinds=["cpu"], layers=["dense", "tanh", "flatten", "dropout"] + (["rellu"] if how == "layer" else []),
          optimizers=["sgd"], precisions={"cpu": ["fp32"]}, differs=["its arithmetic has 64 bits"],
          framework={"name": "Plain lists", "version": "1.0"}, like={"one": "serial", "several": "replicated"})
 
