@@ -152,18 +152,17 @@ void explain_little_work(const Comparison& comparison, const Works& works, std::
 }
 
 void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
-  const std::vector<Row>& rows = comparison.run->rows;
-  const bool keeps_on_host = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.config->data.on != DataLocation::device; });
   const auto fired = where(comparison, [](const Cell& cell) -> std::optional<double> {
     const bool fires = cell.breakdown.reliable() && share(cell, &Breakdown::input) > kMuchInput;
     return fires ? std::optional(share(cell, &Breakdown::input)) : std::nullopt;
   });
+  const bool keeps_on_host = std::any_of(fired.begin(), fired.end(), [](const Fired& one) { return one.cell->done.front()->config->data.on != DataLocation::device; });
   add(all, comparison, fired, "E4", "Input",
       [](const Cell& cell) {
         return fmt::format("{}: {} of the step is making batches of samples.", title_of(cell),
                            percent_text(share(cell, &Breakdown::input)));
       },
-      keeps_on_host ? "Keep the samples on the device (`data.on: device`)." : "The samples are on the device already: a larger network or more work on each sample has less of this.");
+      keeps_on_host ? "Keep the samples on the device (`data.on: device`)." : "The samples are on the device already; with a larger network this is a smaller share of the step.");
 }
 
 void explain_waiting(const Comparison& comparison, std::vector<Reason>& all) {

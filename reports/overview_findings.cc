@@ -43,7 +43,7 @@ std::vector<Finding> reservations(const Overview& overview) {
 std::string partial_text(const Overview& overview) {
   const auto [trials, finished] = counts_of(overview);
   if (finished == trials) return "";
-  if (finished == 0) return fmt::format("Partial: none of {} trials has finished.", trials);
+  if (finished == 0) return fmt::format("Partial: none of the {} trials has finished.", trials);
   return fmt::format("Partial: {} of {} trials have not finished. The results below are of the finished trials.", trials - finished, trials);
 }
 

@@ -115,8 +115,8 @@ std::vector<std::string> backend_environment(const std::string& module_folder, c
     else if (!text.starts_with("PYTHONSAFEPATH=") && !text.starts_with("PYTHONUNBUFFERED=")) all.emplace_back(text);
   }
   if (!path.empty()) all.push_back("PYTHONPATH=" + path);
-  // As the option -P, which older versions do not know: nothing is imported from the folder of the program. And last words must not stay
-  // in a buffer.
+  // As the option -P, which older versions do not know: the folder of the program is not at the front of the path, where its files would
+  // take the place of installed modules; mgcompare_backend appends it. And last words must not stay in a buffer.
   all.insert(all.end(), {"PYTHONSAFEPATH=1", "PYTHONUNBUFFERED=1"});
   return all;
 }
@@ -158,9 +158,7 @@ void BackendProcess::start(const std::vector<std::string>& arguments, const Back
   id_ = fork();
   if (id_ < 0) fail("no process");
   if (id_ == 0) become_child(side);
-  const pid_t child = std::exchange(id_, -1);
-  watch_ = watch_child(child, fmt::format("the backend {}", name_));
-  id_ = child;
+  watch_ = watch_child(id_, fmt::format("the backend {}", name_));
 }
 
 void BackendProcess::send(const nlohmann::json& request) {

@@ -18,33 +18,38 @@ std::size_t device_count(const Plan& plan, DeviceKind kind) {
   return 0;
 }
 
-// The devices of a kind whose links are measured: those of the largest trial. Of trials with other devices nothing is measured.
+// The devices of a kind whose links are measured: those of the largest trial, of equally large ones the first in order. Of trials on
+// other devices nothing is measured.
 struct Linked {
+  std::size_t devices = 0;
   std::vector<int> ids;             // empty: the first ones
-  std::set<std::size_t> counts;
+  std::set<std::size_t> counts;     // of trials on these devices, or on the first of these
   bool is_rehearsed = false;
 };
 
-void add_devices(Linked& linked, std::size_t devices, const std::vector<int>& ids) {
-  const auto begins_with = [](const std::vector<int>& longer, const std::vector<int>& shorter) {
-    return shorter.empty() == longer.empty() && std::equal(shorter.begin(), shorter.end(), longer.begin());
-  };
-  if (linked.counts.empty() || devices > *linked.counts.rbegin()) {
-    if (!begins_with(ids, linked.ids)) linked.counts.clear();
-    linked.ids = ids;
-  } else if (!begins_with(linked.ids, ids)) {
-    return;
+bool is_measured(const Trial& trial) { return trial.unavailable.empty() && trial.hosts == 1 && trial.devices > 1; }
+
+// Independent of the order of the trials, which is drawn.
+std::map<DeviceKind, Linked> linked_devices(const std::vector<Trial>& trials) {
+  std::map<DeviceKind, Linked> all;
+  for (const Trial& trial : trials) {
+    if (!is_measured(trial) || trial.rehearsal) continue;
+    Linked& linked = all[trial.device_kind];
+    if (trial.devices > linked.devices || (trial.devices == linked.devices && trial.ids < linked.ids)) linked.devices = trial.devices, linked.ids = trial.ids;
   }
-  linked.counts.insert(devices);
+  for (const Trial& trial : trials) {
+    if (!is_measured(trial) || trial.rehearsal) continue;
+    Linked& linked = all[trial.device_kind];
+    const bool is_alike = trial.ids.empty() == linked.ids.empty() && std::equal(trial.ids.begin(), trial.ids.end(), linked.ids.begin());
+    if (is_alike) linked.counts.insert(trial.devices);
+  }
+  return all;
 }
 
 }  // namespace
 
 std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {
-  std::map<DeviceKind, Linked> all;
-  const auto is_measured = [](const Trial& trial) { return trial.unavailable.empty() && trial.hosts == 1 && trial.devices > 1; };
-  for (const Trial& trial : plan.trials)
-    if (is_measured(trial) && !trial.rehearsal) add_devices(all[trial.device_kind], trial.devices, trial.ids);
+  std::map<DeviceKind, Linked> all = linked_devices(plan.trials);
   for (const Trial& trial : plan.trials) {
     if (!is_measured(trial) || !trial.rehearsal) continue;
     Linked& linked = all[trial.device_kind];

@@ -247,7 +247,7 @@ std::vector<std::string> mistakes_of(const PluginSummary& backend, const std::ve
   std::error_code ignored;
   for (const PluginSummary& other : plugins)
     if (other.name == backend.name && other.problem.empty() && !std::filesystem::equivalent(other.file, backend.file, ignored))
-      mistakes.push_back(fmt::format("the name '{}' is that of {}, which a run takes: choose another name", backend.name, plain(other.file)));
+      mistakes.push_back(fmt::format("a run would take {}, which has the same name '{}': choose another name", plain(other.file), backend.name));
   return mistakes;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

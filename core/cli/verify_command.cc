@@ -146,9 +146,9 @@ class VerifyOutput {
   }
   VerifyOutput(const VerifyOutput&) = delete;
 
-  // The findings that `verifies(listeners)` returns. If it throws, those until then are printed.
+  // Prints and returns the findings of `verifies(listeners)`. If it throws, those until then are printed.
   template <class Verifies>
-  std::vector<VerifyFinding> of(const Verifies& verifies) {
+  std::vector<VerifyFinding> show(const Verifies& verifies) {
     so_far_.clear();
     try {
       std::vector<VerifyFinding> findings = verifies(listeners_);
@@ -197,7 +197,7 @@ int verify_strategies(const Command& command) {
     // For their numbers of ranks.
     if (version.variant.empty()) request.config.variants = variants;
     if (has_titles && !command.json) fmt::print("{}{}\n", &version == &versions.front() ? "" : "\n", title_of(version));
-    const std::vector<VerifyFinding> findings = output.of([&](const VerifyListeners& listeners) {
+    const std::vector<VerifyFinding> findings = output.show([&](const VerifyListeners& listeners) {
       return verify_in_workers(request, probe, supervisor_settings(), listeners);
     });
     const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });

@@ -47,6 +47,13 @@ const Setting kSettings[] = {
 
 #undef MGCOMPARE_IS_SET
 
+// Of a step of the learning rate that the training does not reach; otherwise empty.
+std::string late_step_remark(const Config& config) {
+  const std::vector<double>& at = config.schedule.at;
+  if (!schedules<ScheduleKind::step>(config) || at.empty() || at.back() < static_cast<double>(config.epochs)) return "";
+  return fmt::format("`schedule.at` has {:g}, and the training ends after epoch {}: the learning rate is not changed there", at.back(), config.epochs);
+}
+
 bool trains_alike(const Config& one, const Config& other) {
   nlohmann::json mine = one, its = other;
   for (nlohmann::json* const json : {&mine, &its}) json->erase("variants");
@@ -72,13 +79,11 @@ std::vector<std::string> idle_setting_remarks(const Config& config, const std::v
     if (set != all.end() && !is_used && !chosen.contains(setting.choice))
       remarks.push_back(fmt::format("`{}` is for {}: with {} it changes nothing; remove it", setting.name, setting.user, setting.other(**set)));
   }
-  for (const Config* const one : all) {
-    const std::vector<double>& at = one->schedule.at;
-    const bool is_late = schedules<ScheduleKind::step>(*one) && !at.empty() && at.back() >= static_cast<double>(one->epochs);
-    if (!is_late) continue;
-    remarks.push_back(fmt::format("`schedule.at` has {:g}, and the training ends after epoch {}: the learning rate is not changed there", at.back(), one->epochs));
-    break;
-  }
+  if (const std::string remark = late_step_remark(config); !remark.empty()) remarks.push_back(remark);
+  else
+    for (const VariantConfig& variant : config.variants)
+      if (const std::string own = variant.config == nullptr ? "" : late_step_remark(*variant.config); !own.empty())
+        remarks.push_back(fmt::format("variant '{}': {}", variant.name, own));
   for (const VariantConfig& variant : config.variants)
     if (variant.config != nullptr && trains_alike(*variant.config, config))
       remarks.push_back(fmt::format("variant '{}' changes nothing: it trains as the config without it", variant.name));

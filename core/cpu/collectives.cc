@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "cpu/element_access.h"
 #include "cpu/sum.h"
-#include "platform/equal_arguments.h"
 
 namespace mgcompare {
 
@@ -32,6 +31,7 @@ template <class Work> double CpuCollectives::run_collective(int rank, const Slot
     {
       const Reading reading(*this);
       waited = wait();
+      check_same_call(slots_);
       work();
     }
     return waited + wait();
@@ -44,7 +44,7 @@ template <class Work> double CpuCollectives::run_collective(int rank, const Slot
 }
 
 double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
-  return run_collective(rank, {data, nullptr, count}, [&] {
+  return run_collective(rank, {{"all_reduce", type}, data, nullptr, count}, [&] {
     check_equal_sizes(slots_);
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;
@@ -59,7 +59,7 @@ double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type 
 }
 
 double CpuCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
-  return run_collective(rank, {data, nullptr, count}, [&] {
+  return run_collective(rank, {{"reduce", type, root}, data, nullptr, count}, [&] {
     check_equal_sizes(slots_);
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;
@@ -71,14 +71,14 @@ double CpuCollectives::reduce(int rank, void* data, std::size_t count, Type type
 }
 
 double CpuCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
-  return run_collective(rank, {data, nullptr, bytes}, [&] {
+  return run_collective(rank, {{"broadcast", Type::uint8, root}, data, nullptr, bytes}, [&] {
     check_equal_sizes(slots_);
     if (rank != root) copy_bytes(data, slots_[static_cast<std::size_t>(root)].data, bytes);
   });
 }
 
 double CpuCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
-  return run_collective(rank, {const_cast<void*>(mine), &bytes}, [&] {
+  return run_collective(rank, {{"gather", Type::uint8, root}, const_cast<void*>(mine), &bytes}, [&] {
     check_equal_counts(slots_);
     if (rank != root) return;
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
@@ -87,7 +87,7 @@ double CpuCollectives::gather(int rank, const void* mine, void* all, const Count
 }
 
 double CpuCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
-  return run_collective(rank, {const_cast<void*>(all), &bytes}, [&] {
+  return run_collective(rank, {{"scatter", Type::uint8, root}, const_cast<void*>(all), &bytes}, [&] {
     check_equal_counts(slots_);
     const auto me = static_cast<std::size_t>(rank);
     copy_bytes(mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
@@ -95,7 +95,7 @@ double CpuCollectives::scatter(int rank, const void* all, void* mine, const Coun
 }
 
 double CpuCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
-  return run_collective(rank, {const_cast<void*>(mine), &bytes}, [&] {
+  return run_collective(rank, {{"all_gather"}, const_cast<void*>(mine), &bytes}, [&] {
     check_equal_counts(slots_);
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
       copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
@@ -103,7 +103,7 @@ double CpuCollectives::all_gather(int rank, const void* mine, void* all, const C
 }
 
 double CpuCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
-  return run_collective(rank, {const_cast<void*>(all), &counts}, [&] {
+  return run_collective(rank, {{"reduce_scatter", type}, const_cast<void*>(all), &counts}, [&] {
     check_equal_counts(slots_);
     const auto me = static_cast<std::size_t>(rank);
     with_type(type, [&]<class T>(T) {
@@ -116,7 +116,7 @@ double CpuCollectives::reduce_scatter(int rank, const void* all, void* mine, con
 
 double CpuCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
                                   const Counts& in_bytes) {
-  return run_collective(rank, {const_cast<void*>(out), &out_bytes}, [&] {
+  return run_collective(rank, {{"all_to_all"}, const_cast<void*>(out), &out_bytes}, [&] {
     const auto me = static_cast<std::size_t>(rank);
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += in_bytes[r++]) {
       if ((*slots_[r].counts)[me] != in_bytes[r])

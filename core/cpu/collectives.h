@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/abortable_barrier.h"
+#include "platform/equal_arguments.h"
 #include "platform/platform.h"
 
 namespace mgcompare {
@@ -33,6 +34,7 @@ class CpuCollectives : public Collectives {
  private:
   // Arguments of a rank that the others may read between the two barriers of a collective.
   struct Slot {
+    CollectiveCall call;
     void* data = nullptr;
     const Counts* counts = nullptr;
     std::size_t size = 0;

@@ -17,7 +17,6 @@ constexpr std::size_t kMostMeasured = 10;  // candidates; cuDNN lists the slow o
 constexpr std::size_t kMostFlipped = 4;    // likewise
 constexpr std::int64_t kFewInputs = 64;    // with more channels, pairs of pixels are never faster
 
-
 }  // namespace
 
 ConvolutionPasses::ConvolutionPasses(CudaDevice& device, const LayerSpec& spec, const Numerics& numerics, Element element, bool channels_last,

@@ -102,8 +102,8 @@ std::string validation_warning(const Labels& train, const DataConfig& config) {
   const std::int64_t first = train.at(begin);
   for (std::size_t i = begin + 1; i < train.count(); ++i)
     if (train.at(i) != first) return "";
-  return fmt::format("{}: all {} validation samples are of class {}: `data.validation_samples` holds back the last ones of {}; if they are sorted by class, "
-                     "save them in a random order", train.path, thousands(held), first, thousands(train.samples));
+  return fmt::format("{}: all {} validation samples are of class {}: `data.validation_samples` holds back the last {} of the {} samples; if they are sorted by "
+                     "class, save them in a random order", train.path, thousands(held), first, thousands(held), thousands(train.samples));
 }
 
 }  // namespace mgcompare

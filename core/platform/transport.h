@@ -41,8 +41,6 @@ class Transport {
   // Sends and receives at once, and sleeps until both are complete. The hosts name each other's parts in the same order and with the
   // same sizes. One thread at a time. Throws Aborted after abort(), and Error if the connection fails.
   virtual void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) = 0;
-  // Payload bytes that exchange() has sent to other hosts.
-
   // The same on one of many channels, which are independent of exchange() and of each other. One thread at a time on each channel between
   // two hosts, so that any number of threads may wait here.
   virtual void transfer(int channel, const std::vector<Outgoing>& out, const std::vector<Incoming>& in) = 0;

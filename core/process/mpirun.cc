@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,9 +213,7 @@ Mpirun::Mpirun(HostLauncher launcher, const std::vector<std::string>& hosts, con
     execv(list[0], list.data());
     _exit(127);
   }
-  const pid_t child = std::exchange(id_, -1);
-  watch_ = watch_child(child, "mpirun");
-  id_ = child;
+  watch_ = watch_child(id_, "mpirun");
 }
 
 Mpirun::~Mpirun() { stop(std::chrono::milliseconds(1500)); }

@@ -167,7 +167,7 @@ void read(const Json& json, T& value) {
   } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
     // A missing field was not known to an older version and keeps its default. Unknown fields are from a newer version.
     each_field(value, [&](const char* name, auto& field) {
-      const auto found = json.find(std::string_view(name));  // a text would be measured at each comparison
+      const auto found = json.find(std::string_view(name));  // a char pointer would need strlen() at each comparison
       if (found != json.end()) read(*found, field);
     });
   } else {

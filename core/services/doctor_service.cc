@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -33,17 +35,19 @@ nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context)
 
 // Allocates memory on the device, copies data there and back, and compares them.
 void check_copies(Platform& platform, int index) {
+  static std::atomic<std::uint32_t> uses = 0;
+  const std::uint32_t use = ++uses;
   const std::unique_ptr<Device> device = platform.open(index);
   constexpr std::size_t kWords = 1024;
   const Array<std::uint32_t> memory = device_array<std::uint32_t>(*device, kWords);
   const Array<std::uint32_t> host = host_array<std::uint32_t>(*device, kWords);
-  fill_with_pattern(host.data(), kWords, 0);
+  fill_with_pattern(host.data(), kWords, use);
   device->copy_to_device(memory.data(), host.data(), kWords * sizeof(std::uint32_t));
   device->synchronize();
   std::fill_n(host.data(), kWords, 0u);
   device->copy_to_host(host.data(), memory.data(), kWords * sizeof(std::uint32_t));
   device->synchronize();
-  if (!holds_pattern(host.data(), kWords, 0)) throw DeviceLost("its memory returns other data than were written");
+  if (!holds_pattern(host.data(), kWords, use)) throw DeviceLost("its memory returns other data than were written");
 }
 
 // Why the device does not answer; empty if it does.

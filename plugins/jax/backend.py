@@ -10,6 +10,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax  # noqa: E402
 
+# Before installed modules, which may have such common names as these.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from network import LAYERS  # noqa: E402

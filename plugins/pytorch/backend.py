@@ -11,6 +11,7 @@ os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 
 import torch  # noqa: E402
 
+# Before installed modules, which may have such common names as these.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from network import LAYERS  # noqa: E402

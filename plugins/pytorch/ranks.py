@@ -24,9 +24,11 @@ def join(rank, ranks, device, place):
 
 def _work(make, arguments, rank, ranks, pipe):
     """A rank other than 0: calls methods of make(...) by name until the pipe ends."""
+    is_ready = False
     try:
         worker = make(*arguments, rank, ranks)
         pipe.send(("ready", None))
+        is_ready = True
         while True:
             method, values = pipe.recv()
             pipe.send(("done", getattr(worker, method)(*values)))
@@ -34,7 +36,8 @@ def _work(make, arguments, rank, ranks, pipe):
         pass
     except Exception as error:
         text, kind = mgcompare.problem_of(error)
-        pipe.send(("failed", (f"rank {rank}: {text}", kind)))
+        # A rank that was ready had all that it needs.
+        pipe.send(("failed", (f"rank {rank}: {text}", "failed" if is_ready and kind == "unavailable" else kind)))
     os._exit(0)  # destroying a communicator that a live graph uses can hang
 
 

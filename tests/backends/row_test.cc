@@ -223,7 +223,7 @@ TEST_F(Backend, WithALayerThatDoesNotExistOrATakenNameIsNotFine) {
   std::ofstream(copy / "backend.json") << R"({"protocol": 1, "name": "serial", "description": "x", "python": "backend.py"})";
   const Ended taken = place_.run({"plugins", "check", copy.string()}, {{"MGCOMPARE_TEST_NAME", "serial"}});
   EXPECT_EQ(taken.code, 1);
-  EXPECT_THAT(taken.out, HasSubstr("the name 'serial' is that of"));
+  EXPECT_THAT(taken.out, HasSubstr("which has the same name 'serial': choose another name"));
 }
 
 TEST_F(Backend, ThatCannotDescribeItselfIsUnavailable) {

@@ -159,10 +159,17 @@ TEST_F(BrokenMachine, ChosenDevicesAndTheirLinksAreThoseThatAreJudged) {
   const Ended hot = place_.run({chosen, "-o", "hot"}, fault("hot 3"));
   EXPECT_EQ(hot.code, 0) << hot.err;
   EXPECT_NE(hot.out.find("TAINTED: cuda:3 is slowed down by its temperature"), std::string::npos) << hot.out;
-  const Ended spared = place_.run({chosen, "-o", "spared"}, fault("hot 1"));
-  EXPECT_EQ(spared.out.find("TAINTED"), std::string::npos) << spared.out;
+  for (const char* other : {"hot 1", "pair 0 1"}) {
+    const Ended spared = place_.run({chosen, "-o", other}, fault(other));
+    EXPECT_EQ(spared.code, 0) << spared.err;
+    EXPECT_EQ(spared.out.find("TAINTED"), std::string::npos) << spared.out;
+  }
   const Ended linked = place_.run({chosen, "-o", "linked"}, fault("pair 2 3"));
   EXPECT_NE(linked.err.find("tainted: data copied from cuda:2 to cuda:3 arrive damaged"), std::string::npos) << linked.err;
+  // Those of the largest trial, whatever the order of the trials.
+  const Ended several = place_.run({config("2, {ids: [1, 2, 3]}, 4"), "-o", "several"}, fault("pair 0 3"));
+  EXPECT_NE(several.err.find("tainted: data copied from cuda:0 to cuda:3 arrive damaged"), std::string::npos) << several.err;
+  EXPECT_EQ(read_run((place_.folder() / "several").string()).info.links.at(0).all_reduces.front().devices, 2u);
 }
 
 class DisappearingDevice : public BrokenMachine, public testing::WithParamInterface<const char*> {};

@@ -43,7 +43,7 @@ TEST(TrainingGlance, TellsOfValidationSamplesOfOneClass) {
     config.validation_samples = held;
     return validation_warning(glance_of(config).labels, config);
   };
-  EXPECT_THAT(warning(3), AllOf(HasSubstr("all 3 validation samples are of class 1"), HasSubstr("the last ones of 6")));
+  EXPECT_THAT(warning(3), AllOf(HasSubstr("all 3 validation samples are of class 1"), HasSubstr("the last 3 of the 6 samples")));
   EXPECT_THAT(warning(4), IsEmpty());
   EXPECT_THAT(warning(0), IsEmpty());
 }

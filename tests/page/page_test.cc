@@ -295,7 +295,7 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));
   EXPECT_THAT(wide_page(), HasSubstr("class=\"legend\""));
   maker.run.rows[0].state = RowState::pending;
-  EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
+  EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: none of the 1 trials has finished"));
 }
 
 // Equal curves are drawn on top of each other: the lower ones are wider, the top one is not.

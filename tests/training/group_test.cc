@@ -1,7 +1,8 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "fixture.h"
@@ -227,6 +228,24 @@ TEST(Group, TheFirstErrorUnwindsRanksThatWait) {
     }
     EXPECT_EQ(unwound, 4);
   }
+}
+
+TEST(Group, DifferentCallsAreNamed) {
+  const auto error = [](const std::function<void(RankGroup&, Span<Half>)>& calls) -> std::string {
+    try {
+      spawn(2, [&](Device& device, RankGroup& group) {
+        const Array<Half> data = device_array<Half>(device, 8);
+        calls(group, data.span());
+      });
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(error([](RankGroup& group, Span<Half> data) { group.rank() == 0 ? group.all_reduce(data) : group.broadcast(data, 1); }),
+              ::testing::HasSubstr("rank 0 called all_reduce of float16 elements, and rank 1 broadcast to or from rank 1: all ranks must"));
+  EXPECT_THAT(error([](RankGroup& group, Span<Half> data) { group.broadcast(data, group.rank()); }), ::testing::HasSubstr("broadcast to or from rank 0, and rank 1"));
+  EXPECT_EQ(error([](RankGroup& group, Span<Half> data) { group.all_reduce(data); }), "none");
 }
 
 TEST(Group, UnequalSizesAreAnErrorNotACorruption) {

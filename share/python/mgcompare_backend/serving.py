@@ -69,10 +69,11 @@ def _train(backend, epoch):
     try:
         returned = backend.train(epoch)
     except ImportError as error:
+        traceback.print_exc()
         raise Problem(f"train() cannot import what it needs: {error}") from error
     try:
         return float(returned)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):
         raise Problem(f"train() returned {'None' if returned is None else 'a ' + type(returned).__name__}: "
                       "it must return the mean loss of the epoch's samples") from None
 

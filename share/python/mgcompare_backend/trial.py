@@ -25,14 +25,14 @@ class Epoch:
         self.rates = np.fromfile(request["rates"], np.float32)
         self.views = np.fromfile(request["views"], np.int8).reshape(-1, 3) if request.get("views") else None
         self.weights = request["weights"]
-        self.taken = 0  # steps that steps() has given
+        self.taken = 0  # the farthest step that steps() has given
         if len(self.rates) != -(-len(self.order) // trial.batch):
             raise Problem(f"epoch {self.number} has {len(self.order)} positions and {len(self.rates)} learning rates at batch {trial.batch}")
 
     def steps(self):
         """Each step's `samples` (indices), `views` or None, and `rate`. To leave them early is an error."""
         for number, rate in enumerate(self.rates):
-            self.taken += 1
+            self.taken = max(self.taken, number + 1)
             place = slice(number * self.trial.batch, (number + 1) * self.trial.batch)
             yield types.SimpleNamespace(samples=self.order[place], views=None if self.views is None else self.views[place], rate=float(rate))
 
