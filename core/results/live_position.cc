@@ -46,8 +46,10 @@ void LivePosition::set(const Position& position) { packed_.store(packed(position
 
 void LivePosition::advance(const Position& position) {
   const std::uint64_t next = packed(position);
+  // The batches of a warm-up are in no order.
+  const bool may_go_back = position.phase == TrialPhase::warm_up;
   std::uint64_t present = packed_.load(std::memory_order_relaxed);
-  while (present < next && present >> kStepBits == next >> kStepBits &&
+  while ((present < next || (may_go_back && present != next)) && present >> kStepBits == next >> kStepBits &&
          !packed_.compare_exchange_weak(present, next, std::memory_order_relaxed)) {
   }
 }

@@ -28,7 +28,8 @@ class LivePosition {
  public:
   // No other thread may write at the same time.
   void set(const Position& position);
-  // Any number of threads. Sets a later step of the present phase and epoch, and does nothing for any other position.
+  // Any number of threads. Sets a later step of the present phase and epoch, of a warm-up any other one, and does nothing for other
+  // positions.
   void advance(const Position& position);
   // A position that no writer can have set, from damaged memory, is read as `none`.
   Position get() const;

@@ -225,7 +225,13 @@ void BlobArchive::write(std::string_view name, const void* data, std::size_t byt
 
 const std::vector<std::uint8_t>& BlobArchive::find(std::string_view name) const {
   const auto at = blobs_.find(prefix_ + std::string(name));
-  if (at == blobs_.end()) throw Error("the checkpoint has no '" + std::string(name) + "'; it was written by another strategy or version");
+  if (at == blobs_.end()) {
+    std::string names;
+    for (const auto& [known, blob] : blobs_)
+      if (known.starts_with(prefix_)) names += (names.empty() ? "" : ", ") + known.substr(prefix_.size());
+    throw Error("the checkpoint has no '" + std::string(name) + "' but " + (names.empty() ? "nothing" : names) +
+                ": save() and restore() must name the same, or another strategy or version wrote it");
+  }
   return at->second;
 }
 

@@ -28,6 +28,13 @@ TEST(LivePosition, AdvancesByStepsOfOneEpoch) {
   EXPECT_EQ(live.get().step, 7u);
 }
 
+TEST(LivePosition, OfAWarmUpIsItsLastBatch) {
+  LivePosition live;
+  live.set({TrialPhase::warm_up, 0, 1});
+  for (const std::uint64_t batch : {2, 47, 3}) live.advance({TrialPhase::warm_up, 0, batch});
+  EXPECT_EQ(text_of(live.get()), "in the warm-up, at batch 3 of an epoch");
+}
+
 TEST(LivePosition, OfDamagedMemoryIsNone) {
   LivePosition live;
   std::memset(static_cast<void*>(&live), 0xff, sizeof(live));
