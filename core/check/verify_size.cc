@@ -19,7 +19,7 @@ constexpr Bounds kLongSteps = {400, 600}, kLongStepsQuick = {260, 320};
 constexpr std::size_t kLongEpochs = 4;
 // Of a training with the config's own schedule: epochs of two full steps and a short one.
 constexpr std::size_t kShareOfSchedule = 4, kMostEpochs = 60, kMostEpochsQuick = 16;
-// Of the shares of a training with many steps: small, some of them empty in the last step of an epoch.
+// Of the shares of a training with many steps: small, and empty on the last rank in the last step of an epoch.
 constexpr std::size_t kSmallShare = 2;
 
 // Of several ranks.
@@ -93,7 +93,11 @@ std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config,
   sizes.back().scope.most_epochs = epochs;
   sizes.back().scope.optimizers = {optimizer_name(config.optimizer)};
   const Bounds steps = quick ? kLongStepsQuick : kLongSteps, batch{kSmallShare * ranks, kSmallShare * ranks + 1};
-  add(fmt::format("after {} steps or more", steps.least), steps.most / kLongEpochs * batch.most, {batch, steps});
+  // Whichever batch is drawn, the last step of an epoch has one sample less than ranks. With two ranks it would have a single one, which
+  // extent_of() avoids.
+  const std::size_t period = batch.least * batch.most, most_samples = steps.most / kLongEpochs * batch.most;
+  const std::size_t wanted_samples = ranks > 2 && most_samples > period ? most_samples / period * period + ranks - 1 : most_samples;
+  add(fmt::format("after {} steps or more", steps.least), wanted_samples, {batch, steps});
   sizes.back().scope.resumes_late = true;
   return sizes;
 }

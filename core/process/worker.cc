@@ -20,6 +20,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.h"
 #include "base/standstill.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
@@ -102,9 +103,10 @@ class Channel : public RequestContext {
     std::unique_lock lock(mutex);
     std::condition_variable_any alarm;
     for (;;) {
-      const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-      if (alarm.wait_until(lock, stop, due, [] { return false; }) || stop.stop_requested()) return;
-      Standstill::woke(std::chrono::duration<double>(std::chrono::steady_clock::now() - due).count());
+      Standstill::sleeps_until(now() + 1);
+      const bool ends = alarm.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) || stop.stop_requested();
+      Standstill::woke();
+      if (ends) return;
       send("heartbeat", nullptr);
     }
   }
