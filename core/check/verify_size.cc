@@ -19,7 +19,7 @@ constexpr Bounds kLongSteps = {400, 600}, kLongStepsQuick = {260, 320};
 constexpr std::size_t kLongEpochs = 4;
 // Of a training with the config's own schedule: epochs of two full steps and a short one.
 constexpr std::size_t kShareOfSchedule = 4, kMostEpochs = 60, kMostEpochsQuick = 16;
-// Of the shares of a training with many steps: small, and empty on the last rank in the last step of an epoch.
+// Of the shares of a training with many steps: small, and with more than two ranks empty on the last one in the last step of an epoch.
 constexpr std::size_t kSmallShare = 2;
 
 // Of several ranks.

@@ -11,10 +11,11 @@
 namespace mgcompare {
 namespace {
 
-bool are_equal(const Labels& labels, std::size_t count) {
-  for (std::size_t i = 1; i < count; ++i)
-    if (labels.at(i) != labels.at(0)) return false;
-  return count > 1;
+// Whether there are several labels from `begin` to `end`, and all are the same.
+bool are_equal(const Labels& labels, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin + 1; i < end; ++i)
+    if (labels.at(i) != labels.at(begin)) return false;
+  return end > begin + 1;
 }
 
 struct LargestLabel {
@@ -58,7 +59,7 @@ std::string limit_text(const Labels& labels, std::size_t trained, const DataConf
 }  // namespace
 
 void expect_several_classes(const Labels& train) {
-  if (are_equal(train, train.count())) throw DataError(one_class(train, train.count()) + "; check how they were saved");
+  if (are_equal(train, 0, train.count())) throw DataError(one_class(train, train.count()) + "; check how they were saved");
 }
 
 std::size_t classes_of(std::size_t given, const Labels& train, const Labels* test) {
@@ -77,7 +78,7 @@ std::size_t classes_of(std::size_t given, const Labels& train, const Labels* tes
 std::string label_warning(const Labels& train, std::size_t classes, const DataConfig& config) {
   const std::size_t samples = training_samples(config, train.samples), count = samples * train.targets;
   const bool is_limited = samples < train.samples;
-  if (are_equal(train, count)) return fmt::format("{}; {}", one_class(train, count), is_limited ? limit_text(train, samples, config) : "check how they were saved");
+  if (are_equal(train, 0, count)) return fmt::format("{}; {}", one_class(train, count), is_limited ? limit_text(train, samples, config) : "check how they were saved");
   if (train.are_symbols) return "";
   const std::vector<bool> in_file = seen_in(train, classes, train.count());
   if (const auto unseen = static_cast<std::size_t>(std::count(in_file.begin(), in_file.end(), false)); unseen > 0 && config.classes == 0) {
@@ -99,11 +100,9 @@ std::string validation_warning(const Labels& train, const DataConfig& config) {
   const std::size_t held = config.validation_samples;
   if (train.are_symbols || held < 2 || held >= train.samples) return "";
   const std::size_t begin = (train.samples - held) * train.targets;
-  const std::int64_t first = train.at(begin);
-  for (std::size_t i = begin + 1; i < train.count(); ++i)
-    if (train.at(i) != first) return "";
+  if (!are_equal(train, begin, train.count())) return "";
   return fmt::format("{}: all {} validation samples are of class {}: `data.validation_samples` holds back the last {} of the {} samples; if they are sorted by "
-                     "class, save them in a random order", train.path, thousands(held), first, thousands(held), thousands(train.samples));
+                     "class, save them in a random order", train.path, thousands(held), train.at(begin), thousands(held), thousands(train.samples));
 }
 
 }  // namespace mgcompare

@@ -20,6 +20,7 @@
 #include <fmt/core.h>
 
 #include "base/error_text.h"
+#include "base/number_text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -109,10 +110,7 @@ std::vector<pid_t> children() {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename();
-    pid_t id = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-    if (error != std::errc() || end != name.data() + name.size()) continue;
-    if (parent_of(id) == getpid()) found.push_back(id);
+    if (const auto id = parse_number<pid_t>(name); id && parent_of(*id) == getpid()) found.push_back(*id);
   }
   return found;
 }

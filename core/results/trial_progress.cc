@@ -6,6 +6,8 @@
 
 namespace mgcompare {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrialFiles, checkpoint, resume, record, replay, trace, data_folder, send_data, scratch, most_steps, run)
+
 nlohmann::json progress_to_json(const Progress& progress) {
   return {{"phase", to_string(progress.phase)}, {"epoch", progress.epoch}, {"epochs", progress.epochs},
           {"step", progress.step},   {"steps", progress.steps}, {"loss", progress.loss}};
@@ -23,26 +25,7 @@ Progress progress_from_json(const nlohmann::json& json) {
   return progress;
 }
 
-nlohmann::json files_to_json(const TrialFiles& files) {
-  return {{"checkpoint", files.checkpoint}, {"resume", files.resume},       {"record", files.record},
-          {"replay", files.replay},         {"trace", files.trace},         {"data_folder", files.data_folder},
-          {"send_data", files.send_data},   {"scratch", files.scratch},     {"most_steps", files.most_steps},
-          {"run", files.run}};
-}
-
-TrialFiles files_from_json(const nlohmann::json& json) {
-  TrialFiles files;
-  json.at("checkpoint").get_to(files.checkpoint);
-  json.at("resume").get_to(files.resume);
-  json.at("record").get_to(files.record);
-  json.at("replay").get_to(files.replay);
-  json.at("trace").get_to(files.trace);
-  json.at("data_folder").get_to(files.data_folder);
-  json.at("send_data").get_to(files.send_data);
-  json.at("scratch").get_to(files.scratch);
-  json.at("most_steps").get_to(files.most_steps);
-  json.at("run").get_to(files.run);
-  return files;
-}
+nlohmann::json files_to_json(const TrialFiles& files) { return files; }
+TrialFiles files_from_json(const nlohmann::json& json) { return json.get<TrialFiles>(); }
 
 }  // namespace mgcompare
