@@ -44,15 +44,17 @@ class Bundle : public CommandTest {
                  (folder() / "mgcompare").string() + "' " + words);
   }
 
+  static inline Ended made_;
+
  private:
   static inline std::unique_ptr<Workplace> shared_;
-  static inline Ended made_;
 };
 
+// The module for several hosts also needs the machine's Open MPI.
 TEST_F(Bundle, NeedsTheCLibraryAndCudaOnly) {
   const Ended ended = shell(
       "cd 'far away/bundle' && export LD_LIBRARY_PATH=$PWD/lib/system:$PWD/lib/compiler && "
-      "find bin lib -name mgcompare -type f -o -name '*.so*' -type f | xargs ldd");
+      "find bin lib -type f '(' -name mgcompare -o -name '*.so*' ')' ! -name transport_mpi.so | xargs ldd");
   static const std::regex others(
       R"((ld-linux-x86-64|libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libcublas\w*|libcudnn\w*|libnccl)\.so.*)");
   std::istringstream lines(ended.out);
@@ -66,6 +68,23 @@ TEST_F(Bundle, NeedsTheCLibraryAndCudaOnly) {
     EXPECT_TRUE(is_own || std::regex_match(name, others)) << line;
   }
   EXPECT_GT(own, 20);
+}
+
+TEST_F(Bundle, LeavesOpenMpiToTheMachine) {
+  EXPECT_EQ(shell("find 'far away/bundle/lib' -name 'libmpi*' -o -name 'libopen-*'").out, "");
+  const std::string searched = text_of(folder() / "lib/machine-libraries");
+  EXPECT_EQ(searched.find("libmpi.so") != std::string::npos, fs::exists(folder() / "lib/mgcompare/transport_mpi.so")) << searched;
+}
+
+// 30 MB with the modules for GPUs of one generation and for several hosts.
+TEST_F(Bundle, IsSmall) {
+  const std::string cache = text_of(fs::path(MGCOMPARE_BINARY_DIR) / "CMakeCache.txt");
+  if (!std::regex_search(cache, std::regex("\nCMAKE_BUILD_TYPE:[A-Z]+=Release\n"))) GTEST_SKIP() << "only builds of the preset release are small";
+  if (fs::exists(folder() / "lib/mgcompare/platform_cuda.so") && !std::regex_search(cache, std::regex("\nCMAKE_CUDA_ARCHITECTURES:[A-Z]+=[^;\n]+\n")))
+    GTEST_SKIP() << "this build is for several generations of GPUs";
+  std::smatch size;
+  ASSERT_TRUE(std::regex_search(made_.err, size, std::regex(R"((\d+) MB as tar\.gz)"))) << made_.err;
+  EXPECT_LT(std::stoi(size[1]), 30);
 }
 
 TEST_F(Bundle, RunsWhereItIs) {
