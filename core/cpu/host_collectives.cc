@@ -6,7 +6,6 @@
 #include "cpu/element_access.h"
 #include "cpu/sum.h"
 #include "mgcompare/error.h"
-#include "platform/equal_arguments.h"
 
 namespace mgcompare {
 namespace {
@@ -38,8 +37,11 @@ template <class Work> double HostCollectives::run_collective(int rank, const Slo
     const double start = now();
     barrier_.wait();
     const double waited = now() - start;
-    if (own == 0) work();
-    if (own == 0) set_working(false);
+    if (own == 0) {
+      check_same_call(slots_, first());
+      work();
+      set_working(false);
+    }
     barrier_.wait();
     return waited;
   } catch (...) {
@@ -102,7 +104,7 @@ std::vector<const char*> HostCollectives::all_terms(const std::vector<Range>& wa
 }
 
 double HostCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
-  return run_collective(rank, {.data = data, .size = count}, [&] {
+  return run_collective(rank, {.call = {"all_reduce", type}, .data = data, .size = count}, [&] {
     check_equal_sizes(slots_);
     const std::size_t width = size_of(type);
     std::vector<Range> slices;
@@ -125,7 +127,7 @@ double HostCollectives::all_reduce(int rank, void* data, std::size_t count, Type
 }
 
 double HostCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
-  return run_collective(rank, {.data = data, .size = count}, [&] {
+  return run_collective(rank, {.call = {"reduce", type, root}, .data = data, .size = count}, [&] {
     check_equal_sizes(slots_);
     const auto to = static_cast<std::size_t>(root);
     std::vector<Range> wanted(hosts_.count);
@@ -137,7 +139,7 @@ double HostCollectives::reduce(int rank, void* data, std::size_t count, Type typ
 }
 
 double HostCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
-  return run_collective(rank, {.data = data, .size = bytes}, [&] {
+  return run_collective(rank, {.call = {"broadcast", Type::uint8, root}, .data = data, .size = bytes}, [&] {
     check_equal_sizes(slots_);
     const auto from = static_cast<std::size_t>(root);
     const std::size_t source = is_here(from) ? local(from) : 0;
@@ -153,7 +155,7 @@ double HostCollectives::broadcast(int rank, void* data, std::size_t bytes, int r
 }
 
 double HostCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
-  return run_collective(rank, {.data = const_cast<void*>(mine), .into = all, .counts = &bytes}, [&] {
+  return run_collective(rank, {.call = {"gather", Type::uint8, root}, .data = const_cast<void*>(mine), .into = all, .counts = &bytes}, [&] {
     check_equal_counts(slots_);
     const auto to = static_cast<std::size_t>(root);
     std::vector<Outgoing> out;
@@ -173,7 +175,7 @@ double HostCollectives::gather(int rank, const void* mine, void* all, const Coun
 }
 
 double HostCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
-  return run_collective(rank, {.data = const_cast<void*>(all), .into = mine, .counts = &bytes}, [&] {
+  return run_collective(rank, {.call = {"scatter", Type::uint8, root}, .data = const_cast<void*>(all), .into = mine, .counts = &bytes}, [&] {
     check_equal_counts(slots_);
     const auto from = static_cast<std::size_t>(root);
     std::vector<Outgoing> out;
@@ -193,7 +195,7 @@ double HostCollectives::scatter(int rank, const void* all, void* mine, const Cou
 }
 
 double HostCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
-  return run_collective(rank, {.data = const_cast<void*>(mine), .into = all, .counts = &bytes}, [&] {
+  return run_collective(rank, {.call = {"all_gather"}, .data = const_cast<void*>(mine), .into = all, .counts = &bytes}, [&] {
     check_equal_counts(slots_);
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
@@ -214,7 +216,7 @@ double HostCollectives::all_gather(int rank, const void* mine, void* all, const 
 }
 
 double HostCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
-  return run_collective(rank, {.data = const_cast<void*>(all), .into = mine, .counts = &counts}, [&] {
+  return run_collective(rank, {.call = {"reduce_scatter", type}, .data = const_cast<void*>(all), .into = mine, .counts = &counts}, [&] {
     check_equal_counts(slots_);
     std::vector<Range> wanted;
     for (std::size_t host = 0; host < hosts_.count; ++host)
@@ -230,7 +232,7 @@ double HostCollectives::reduce_scatter(int rank, const void* all, void* mine, co
 }
 
 double HostCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
-  const Slot slot{.data = const_cast<void*>(out), .into = in, .counts = &out_bytes, .into_counts = &in_bytes};
+  const Slot slot{.call = {"all_to_all"}, .data = const_cast<void*>(out), .into = in, .counts = &out_bytes, .into_counts = &in_bytes};
   return run_collective(rank, slot, [&] {
     std::vector<Outgoing> sent;
     std::vector<Incoming> received;

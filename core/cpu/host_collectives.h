@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/abortable_barrier.h"
+#include "platform/equal_arguments.h"
 #include "platform/platform.h"
 #include "platform/transport.h"
 
@@ -43,6 +44,7 @@ class HostCollectives : public Collectives {
  private:
   // Arguments of a rank of this host. Reductions and broadcasts have one vector, `data`.
   struct Slot {
+    CollectiveCall call;
     void* data = nullptr;             // what it sends
     void* into = nullptr;             // what it receives
     const Counts* counts = nullptr;   // of `data`

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "cuda/ordered_reduction.h"
 #include "mgcompare/error.h"
-#include "platform/equal_arguments.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -69,15 +68,17 @@ void SharedDeviceCollectives::abort() {
 }
 
 template <class Work>
-double SharedDeviceCollectives::run_collective(int rank, const void* data, const Counts* counts, std::size_t size,
-                                               Work work) {
+double SharedDeviceCollectives::run_collective(int rank, const CollectiveCall& call, const void* data, const Counts* counts, std::size_t size, Work work) {
   Slot& mine = slots_[static_cast<std::size_t>(rank)];
+  mine.call = call;
   mine.data = const_cast<void*>(data);
-  mine.counts = counts;
+  if (counts != nullptr) mine.copy = *counts;
+  mine.counts = counts == nullptr ? nullptr : &mine.copy;
   mine.size = size;
   const cudaStream_t stream = this->stream(rank);
   check(cudaEventRecord(mine.published, stream), "synchronising ranks");
   double waited = wait();
+  check_same_call(slots_);
   for (const Slot& slot : slots_) check(cudaStreamWaitEvent(stream, slot.published), "synchronising ranks");
   work(stream);
   check(cudaEventRecord(mine.done, stream), "synchronising ranks");
@@ -89,7 +90,7 @@ double SharedDeviceCollectives::run_collective(int rank, const void* data, const
 
 double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
   if (leaders_ == nullptr || size_of(type) == 2) {
-    return run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
+    return run_collective(rank, {"all_reduce", type}, data, nullptr, count, [&](cudaStream_t stream) {
       check_equal_sizes(slots_);
       require_peer_access();
       OrderedReduction c{};
@@ -101,7 +102,7 @@ double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t cou
       reduce_in_order(stream, c, type);
     });
   }
-  const double waited = run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  const double waited = run_collective(rank, {"all_reduce", type}, data, nullptr, count, [&](cudaStream_t stream) {
     check_equal_sizes(slots_);
     if (!leads(rank)) return;
     OrderedReduction c{};
@@ -112,13 +113,13 @@ double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t cou
     reduce_in_order(stream, c, type);
     leaders_->all_reduce(device_number_[static_cast<std::size_t>(rank)], data, count, type);
   });
-  return waited + run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  return waited + run_collective(rank, {"all_reduce", type}, data, nullptr, count, [&](cudaStream_t stream) {
     copy_bytes(stream, data, slots_[leader_of_[static_cast<std::size_t>(rank)]].data, count * size_of(type));
   });
 }
 
 double SharedDeviceCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
-  return run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  return run_collective(rank, {"reduce", type, root}, data, nullptr, count, [&](cudaStream_t stream) {
     check_equal_sizes(slots_);
     require_peer_access();
     OrderedReduction c{};
@@ -130,14 +131,15 @@ double SharedDeviceCollectives::reduce(int rank, void* data, std::size_t count, 
 }
 
 double SharedDeviceCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
-  return run_collective(rank, data, nullptr, bytes, [&](cudaStream_t stream) {
+  return run_collective(rank, {"broadcast", Type::uint8, root}, data, nullptr, bytes, [&](cudaStream_t stream) {
     check_equal_sizes(slots_);
     if (rank != root) copy_bytes(stream, data, slots_[static_cast<std::size_t>(root)].data, bytes);
   });
 }
 
 double SharedDeviceCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
-  return run_collective(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, {"gather", Type::uint8, root}, mine, &bytes, 0, [&](cudaStream_t stream) {
+    check_equal_counts(slots_);
     if (rank != root) return;
     for (std::size_t r = 0, begin = 0; r < ranks_here(); begin += bytes[r++])
       copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
@@ -145,21 +147,24 @@ double SharedDeviceCollectives::gather(int rank, const void* mine, void* all, co
 }
 
 double SharedDeviceCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
-  return run_collective(rank, all, nullptr, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, {"scatter", Type::uint8, root}, all, &bytes, 0, [&](cudaStream_t stream) {
+    check_equal_counts(slots_);
     const auto me = static_cast<std::size_t>(rank);
     copy_bytes(stream, mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
   });
 }
 
 double SharedDeviceCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
-  return run_collective(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, {"all_gather"}, mine, &bytes, 0, [&](cudaStream_t stream) {
+    check_equal_counts(slots_);
     for (std::size_t r = 0, begin = 0; r < ranks_here(); begin += bytes[r++])
       copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
   });
 }
 
 double SharedDeviceCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
-  return run_collective(rank, all, nullptr, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, {"reduce_scatter", type}, all, &counts, 0, [&](cudaStream_t stream) {
+    check_equal_counts(slots_);
     require_peer_access();
     const auto me = static_cast<std::size_t>(rank);
     OrderedReduction c{};
@@ -172,7 +177,7 @@ double SharedDeviceCollectives::reduce_scatter(int rank, const void* all, void* 
 
 double SharedDeviceCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
                                       const Counts& in_bytes) {
-  return run_collective(rank, out, &out_bytes, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, {"all_to_all"}, out, &out_bytes, 0, [&](cudaStream_t stream) {
     const auto me = static_cast<std::size_t>(rank);
     for (std::size_t r = 0, begin = 0; r < ranks_here(); begin += in_bytes[r++]) {
       const Slot& slot = slots_[r];

@@ -10,6 +10,7 @@
 
 #include "base/abortable_barrier.h"
 #include "cuda/collectives.h"
+#include "platform/equal_arguments.h"
 
 namespace mgcompare::cuda {
 
@@ -35,14 +36,17 @@ class SharedDeviceCollectives : public PeerCollectives {
  private:
   // Arguments of a rank that the others may read between the first two barriers of a collective.
   struct Slot {
+    CollectiveCall call;
     void* data = nullptr;
     const Counts* counts = nullptr;
+    Counts copy;  // *counts: a rank that throws may free its own while others compare them
     std::size_t size = 0;
     cudaEvent_t published = nullptr, done = nullptr;
   };
   // Publishes this rank's arguments, waits for all ranks, queues `work`, and lets the rank's stream wait for all ranks' work.
   // Returns seconds waited.
-  template <class Work> double run_collective(int rank, const void* data, const Counts* counts, std::size_t size, Work work);
+  template <class Work>
+  double run_collective(int rank, const CollectiveCall& call, const void* data, const Counts* counts, std::size_t size, Work work);
   double wait();
   // Throws Error unless kernels of all devices can access each other's memory.
   void require_peer_access() const;

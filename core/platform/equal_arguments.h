@@ -24,10 +24,11 @@ struct CollectiveCall {
   }
 };
 
-template <class Slots> void check_same_call(const Slots& slots) {
-  for (std::size_t rank = 1; rank < slots.size(); ++rank)
-    if (!(slots[rank].call == slots[0].call))
-      throw Error("rank 0 called " + slots[0].call.text() + ", and rank " + std::to_string(rank) + " " + slots[rank].call.text() +
+// `first`: the rank whose slot is the first.
+template <class Slots> void check_same_call(const Slots& slots, std::size_t first = 0) {
+  for (std::size_t k = 1; k < slots.size(); ++k)
+    if (!(slots[k].call == slots[0].call))
+      throw Error("rank " + std::to_string(first) + " called " + slots[0].call.text() + ", and rank " + std::to_string(first + k) + " " + slots[k].call.text() +
                   ": all ranks must call the same collectives in the same order, with the same type and root");
 }
 

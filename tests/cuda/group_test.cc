@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include <gmock/gmock.h>
+
 #include "gpu.h"
 #include "mgcompare/error.h"
 
@@ -196,6 +198,31 @@ TEST_P(CudaGroup, AFailedRankFreesTheOthers) {
     }
   }), Error);
   EXPECT_EQ(aborted, GetParam().ranks - 1);
+}
+
+// NCCL, which exchanges between ranks with a GPU each, cannot tell.
+TEST_P(CudaGroup, DifferentCallsOfRanksThatShareAGpuAreNamed) {
+  if (GetParam().ranks < 2 || GetParam().ranks == GetParam().gpus) GTEST_SKIP() << "no ranks share a GPU";
+  const auto error_of = [&](const std::function<void(RankGroup&, Span<float>)>& call) -> std::string {
+    try {
+      spawn([&](Device& device, RankGroup& group) {
+        const Array<float> data(device, 1000);
+        call(group, data.span());
+      });
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(error_of([](RankGroup& group, Span<float> data) { group.rank() == 0 ? group.all_reduce(data) : group.broadcast(data, 1); }),
+              ::testing::HasSubstr("rank 0 called all_reduce of float32 elements, and rank 1 broadcast to or from rank 1"));
+  EXPECT_THAT(error_of([](RankGroup& group, Span<float> data) {
+                const auto ranks = static_cast<std::size_t>(group.size());
+                Counts counts(ranks, 1);
+                counts[0] += group.rank() == 0 ? 1 : 0;
+                group.all_gather(data.slice({0, counts[static_cast<std::size_t>(group.rank())]}), data.slice({500, 499 + ranks + counts[0]}), counts);
+              }),
+              ::testing::HasSubstr("different counts on two ranks"));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaGroup,

@@ -156,5 +156,19 @@ TEST(HostCollectives, SizesThatDifferWithinAHostAreRefused) {
   }), Error);
 }
 
+TEST(HostCollectives, DifferentCallsWithinAHostAreNamed) {
+  std::string message;
+  try {
+    on_ranks_of_hosts(2, 2, false, [](Group& group) {
+      std::vector<float> values(4);
+      if (group.rank() < 2) group.all_reduce(span_of(values));
+      else group.broadcast(span_of(values), group.rank());
+    });
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, ::testing::HasSubstr("rank 2 called broadcast to or from rank 2, and rank 3 broadcast to or from rank 3: all ranks must"));
+}
+
 }  // namespace
 }  // namespace mgcompare
