@@ -1,8 +1,10 @@
 #include "reports/summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <set>
 #include <vector>
@@ -16,9 +18,12 @@
 #include "reports/marked_rows.h"
 #include "reports/overview_findings.h"
 #include "reports/text.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 namespace {
+
+namespace fs = std::filesystem;
 
 enum class Color { none = 0, bold = 1, red = 31, yellow = 33 };
 
@@ -156,6 +161,12 @@ std::string failure_lines(const Overview& overview, const Style& style) {
         failure.cause.empty() ? std::string(to_string(failure.status)) : fmt::format("{} ({})", to_string(failure.status), failure.cause);
     text += fmt::format("  {}{}: {}\n", failure.title, count_of(failure), what);
   }
+  // What did not run has printed nothing.
+  const bool has_run = std::any_of(all.begin(), all.end(), [](const Failure& failure) { return failure.status != TrialStatus::unavailable; });
+  std::set<std::string> logs;
+  for (const Comparison& part : overview.parts)
+    if (const fs::path log = fs::path(part.run->directory) / kWorkerLog; has_run && fs::exists(log)) logs.insert(log.string());
+  if (!logs.empty()) text += fmt::format("  the output of their processes: {}\n", fmt::join(logs, ", "));
   return text;
 }
 

@@ -71,10 +71,7 @@ struct Largest {
   std::size_t epoch = 0;
 
   void add(const T& other, double other_size, std::size_t number) {
-    if (other_size < size) return;
-    figure = other;
-    size = other_size;
-    epoch = number;
+    if (other_size >= size) *this = {other, other_size, number};
   }
 };
 
@@ -326,10 +323,9 @@ class Check {
       };
       const std::vector<std::uint32_t> numbers = drawn_samples(of_.dataset.train.samples, length.samples, of_.scope.seed);
       const Result result = length.has_all_data ? train(trial, of_.dataset, numerics, settled, &numbers) : train(trial, dataset, numerics, settled);
-      // Weights that are promised to be approximate may differ; the distance is printed.
-      const Verdict beyond = summary.traits.promise == Traits::Promise::exact ? Verdict::failed : Verdict::printed;
+      const bool is_exact = summary.traits.promise == Traits::Promise::exact;
       const auto judge = [&](const char* check, const std::string& figure, double size, double limit) {
-        listener_.found({size <= limit ? Verdict::passed : beyond, of_.strategy.label, check, optimizer, devices, figure, size, limit});
+        listener_.found({size <= limit ? Verdict::passed : is_exact ? Verdict::failed : Verdict::printed, of_.strategy.label, check, optimizer, devices, figure, size, limit});
       };
       if (differences.empty()) throw Error("the backend sent no weights");
       const std::vector<double> limits = limits_of(differences, expected, trial, dataset, numerics);
@@ -340,11 +336,16 @@ class Check {
       // The first epoch beyond its limit, or the last one that is judged.
       std::size_t epoch = 0;
       while (epoch + 1 < limits.size() && differences[epoch] <= limits[epoch]) ++epoch;
-      judge(length.check,
-            fmt::format("batch {}: {}", length.batch, difference_text(differences[epoch], limits[epoch], (epoch + 1) * length.steps_per_epoch())),
-            differences[epoch], limits[epoch]);
       const bool is_whole = limits.size() == differences.size();
-      if (differences[epoch] > limits[epoch]) return is_whole;  // the others follow from it
+      const bool is_beyond = differences[epoch] > limits[epoch];
+      if (is_beyond && !is_exact)
+        report(Verdict::printed, optimizer, devices, "distance from one device (no limit)",
+               fmt::format("batch {}: {:.1e} after {} steps", length.batch, differences.back(), differences.size() * length.steps_per_epoch()));
+      else
+        judge(length.check,
+              fmt::format("batch {}: {}", length.batch, difference_text(differences[epoch], limits[epoch], (epoch + 1) * length.steps_per_epoch())),
+              differences[epoch], limits[epoch]);
+      if (is_beyond) return is_whole;  // the others follow from it
       // Where rounding has grown, it is in these figures, too.
       const auto calm = static_cast<std::size_t>(std::find_if(limits.begin(), limits.end(), [](double limit) { return limit > kBackendLimit; }) - limits.begin());
       if (calm == 0) return is_whole;

@@ -189,7 +189,7 @@ void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, c
 }
 
 SupervisorSettings trial_settings(const std::string& directory) {
-  SupervisorSettings settings = supervisor_settings(directory + "/worker.log");
+  SupervisorSettings settings = supervisor_settings((fs::path(directory) / kWorkerLog).string());
   settings.seconds_to_prepare = kDataSeconds;
   return settings;
 }

@@ -62,10 +62,12 @@ std::vector<std::string> parts_of(const std::string& filter) {
 
 std::map<std::string, std::vector<std::string>> parse(const std::string& filter, const std::vector<std::string>& keys) {
   std::map<std::string, std::vector<std::string>> wanted;
+  std::string last_key;
   for (const std::string& part : parts_of(filter)) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) {
-      throw Error(fmt::format("--only {}: '{}' is not KEY=VALUE; keys are {}", filter, part, listed(keys)));
+      const std::string advice = last_key.empty() ? "keys are " + listed(keys) : fmt::format("each value has its own key: {}={}", last_key, part);
+      throw Error(fmt::format("--only {}: '{}' is not KEY=VALUE; {}", filter, part, advice));
     }
     const std::string key = part.substr(0, equals);
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
@@ -74,6 +76,7 @@ std::map<std::string, std::vector<std::string>> parse(const std::string& filter,
                               hint.empty() ? "keys are " + listed(keys) : hint));
     }
     wanted[key].push_back(part.substr(equals + 1));
+    last_key = key;
   }
   return wanted;
 }

@@ -23,6 +23,7 @@ namespace mgcompare {
 
 inline constexpr char kResultSchema[] = "mgcompare.result/2";
 inline constexpr char kResultsFile[] = "results.sqlite";
+inline constexpr char kWorkerLog[] = "worker.log";  // the output of the workers; missing if they printed nothing
 
 // The results cannot be written to the directory or the disk (exit 4).
 class NotWritable : public Error {

@@ -30,7 +30,7 @@ void count(FindingSummary& summary, const VerifyFinding& finding) {
     case Verdict::printed: ++summary.printed; break;
     case Verdict::skipped: ++summary.skipped; break;
   }
-  if (finding.limit == 0) return;
+  if (finding.limit == 0 || finding.verdict == Verdict::printed) return;
   if (summary.limit != 0 && finding.value / finding.limit <= summary.value / summary.limit) return;
   summary.value = finding.value;
   summary.limit = finding.limit;

@@ -31,7 +31,7 @@ void from_json(const nlohmann::json& json, VerifyFinding& finding);
 struct FindingSummary {
   std::string strategy;
   std::size_t passed = 0, failed = 0, printed = 0, skipped = 0;
-  double value = 0, limit = 0;      // of the difference that came closest to its limit; limit 0: there was none
+  double value = 0, limit = 0;      // of the judged difference that came closest to its limit; limit 0: there was none
   VerifyFinding::Verdict verdict() const;
 };
 

@@ -59,6 +59,13 @@ def open_channel():
     return _channel
 
 
+def _place_of(error):
+    """The innermost frame in the program's folder: one of a framework does not say what called it. Without such a frame, the innermost."""
+    places = traceback.extract_tb(error.__traceback__)
+    own = [place for place in places if _folder and os.path.abspath(place.filename).startswith(_folder + os.sep)]
+    return (own or places or [None])[-1]
+
+
 def problem_of(error):
     """Text and kind of an exception."""
     if isinstance(error, Problem):
@@ -70,9 +77,11 @@ def problem_of(error):
     if isinstance(error, ImportError):
         return f"{text}: install it again, or set `python:`", "unavailable"
     memory = isinstance(error, MemoryError) or name == "OutOfMemoryError" or "can't allocate memory" in text or "RESOURCE_EXHAUSTED" in text
-    places = traceback.extract_tb(error.__traceback__)
-    place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""
-    return f"{name}: {text[:1000]}{place}", "out_of_memory" if memory else "failed"
+    place = _place_of(error)
+    where = f" ({os.path.basename(place.filename)}:{place.lineno})" if place else ""
+    # Of a bare `assert`, its line says more than its name.
+    text = text[:1000] or (place.line if place else "")
+    return f"{name}{': ' if text else ''}{text}{where}", "out_of_memory" if memory else "failed"
 
 
 def report(error):
@@ -107,8 +116,9 @@ def _report_early(kind, error, trace):
 # mgcompare keeps the folder of the program from the front of the path (PYTHONSAFEPATH), so that no file there takes the place of an
 # installed module. Modules beside the program are found all the same, after the installed ones.
 _program = getattr(sys.modules.get("__main__"), "__file__", None)
-if _program is not None and os.path.dirname(os.path.abspath(_program)) not in sys.path:
-    sys.path.append(os.path.dirname(os.path.abspath(_program)))
+_folder = os.path.dirname(os.path.abspath(_program)) if _program else None
+if _folder and _folder not in sys.path:
+    sys.path.append(_folder)
 
 if multiprocessing.parent_process() is None:
     sys.excepthook = _report_early
