@@ -34,7 +34,7 @@ Table best_rows_table(const Comparison& comparison) {
   const bool is_rate = criterion(comparison).more_is_better;
   Table table{
       "The best of each number of devices",
-      fmt::format("Over all batches and strategies, by {}. Speed-up is that of the samples/s over one device at the same batch; rows with different batches or "
+      fmt::format("Over all batches and strategies, by {}; an exact strategy on one device trains what the baseline trains, and is not listed. Speed-up is that of the samples/s over one device at the same batch; rows with different batches or "
                   "learning rates learn differently, so compare the accuracy, too.",
                   name),
       {"devices", "strategy", "global batch", name, "accuracy", "learning rate", is_rate ? "speed-up" : "speed-up of samples/s", "efficiency"},

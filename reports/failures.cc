@@ -1,6 +1,7 @@
 #include "reports/failures.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -54,6 +55,14 @@ std::vector<Failure> failures(const Comparison& comparison) {
   return all;
 }
 
+std::string cause_text(const Failure& failure) {
+  std::vector<std::string> parts;
+  if (!failure.cause.empty()) parts.push_back(failure.cause);
+  if (failure.status == TrialStatus::failed)
+    for (const std::string& note : failure.last->result.notes) parts.push_back(plain(note));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 std::string count_of(const Failure& failure) {
   if (failure.more_rows > 0) return fmt::format(" ({} trials)", failure.trials);
   if (failure.extra) return fmt::format(" ({} extra run{})", failure.trials, failure.trials == 1 ? "" : "s");
@@ -64,7 +73,7 @@ Table failure_table(const Comparison& comparison) {
   Table table{"Trials that were not completed", "", {"row", "status", "cause", "trials"}, 3, {}, {}};
   for (const Failure& failure : failures(comparison))
     table.lines.push_back({failure.title + (failure.extra ? count_of(failure) : ""), std::string(to_string(failure.status)),
-                           failure.cause, fmt::format("{}", failure.trials)});
+                           cause_text(failure), fmt::format("{}", failure.trials)});
   return table;
 }
 

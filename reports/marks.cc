@@ -18,6 +18,13 @@ std::size_t first_epoch(const Result& result, std::uint64_t EpochResult::* ranks
   return found == result.epochs.end() ? 0 : static_cast<std::size_t>(found - result.epochs.begin()) + 1;
 }
 
+// By the sketches, which the smallest change of a weight changes. Of one epoch there is nothing to compare.
+bool keeps_its_weights(const Row& row) {
+  const std::vector<EpochResult>& epochs = row.result.epochs;
+  return row.config->optimizer.learning_rate > 0 && epochs.size() > 1 && !epochs.front().sketch.empty() &&
+         std::all_of(epochs.begin(), epochs.end(), [&](const EpochResult& epoch) { return epoch.sketch == epochs.front().sketch; });
+}
+
 bool has_busy_threads(const Row& row) {
   const Result& result = row.result;
   const double busy = result.seconds_other_threads;
@@ -131,6 +138,7 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::ignored_samples, share > 0 ? fmt::format("learned nothing from {} of its samples", percent_text(share))
                                                           : fmt::format("learned {:.3g} times from its samples", 1 - share)});
   }
+  if (keeps_its_weights(row)) marks.push_back({MarkKind::same_weights, "its weights never changed"});
   if (result.samples_only_passed > 0)
     marks.push_back({MarkKind::other_statistics, fmt::format("passed {} samples forward without learning from them", result.samples_only_passed)});
   if (result.seconds_stood_still > kStandstillShare * result.seconds_training)

@@ -157,8 +157,8 @@ std::string failure_lines(const Overview& overview, const Style& style) {
   std::string text =
       colored(style, Color::red, fmt::format("{} of {} trials {} not completed:", trials, planned, trials == 1 ? "was" : "were")) + "\n";
   for (const Failure& failure : all) {
-    const std::string what =
-        failure.cause.empty() ? std::string(to_string(failure.status)) : fmt::format("{} ({})", to_string(failure.status), failure.cause);
+    const std::string cause = cause_text(failure);
+    const std::string what = cause.empty() ? std::string(to_string(failure.status)) : fmt::format("{} ({})", to_string(failure.status), cause);
     text += fmt::format("  {}{}: {}\n", failure.title, count_of(failure), what);
   }
   // What did not run has printed nothing.

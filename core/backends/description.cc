@@ -100,7 +100,8 @@ Traits traits_in(const Json& body) {
   traits.devices.clear();
   for (const std::string& kind : texts_in(body, "device_kinds")) {
     if (kind == "cpu") traits.devices.push_back(DeviceKind::cpu);
-    if (kind == "cuda") traits.devices.push_back(DeviceKind::cuda);
+    else if (kind == "cuda") traits.devices.push_back(DeviceKind::cuda);
+    else throw WrongMessage(fmt::format("described the unknown kind of device '{}'; kinds are cpu and cuda", kind));
   }
   return traits;
 }
@@ -119,6 +120,8 @@ BackendSummary details_in(const Json& body) {
   summary.layers = texts_in(body, "layers");
   summary.optimizers = texts_in(body, "optimizers");
   summary.differs = texts_in(body, "differs");
+  summary.like_one = text_within(body, "like", "one");
+  summary.like_several = text_within(body, "like", "several");
   return summary;
 }
 
@@ -165,8 +168,6 @@ BackendDescription description_in(const Json& body, const std::string& name) {
   if (description.framework.empty()) description.framework = name;
   // Reports give the rows of strategies this name.
   if (description.framework == kOwnFramework) throw WrongMessage(fmt::format("calls its framework '{}', which is the name of this program", kOwnFramework));
-  description.like_one = text_within(body, "like", "one");
-  description.like_several = text_within(body, "like", "several");
   return description;
 }
 

@@ -30,9 +30,7 @@ struct BackendDescription {
   std::vector<BackendProblem> problems;
   Traits traits;                    // promise, kinds and numbers of devices
   std::string framework, framework_version;  // what trains, or the backend's own name; the version may be empty
-  // The strategy that computes a row with these options in the same way, on one device and on several; empty: none is known.
-  std::string like_one, like_several;
-  BackendSummary summary;           // versions, layers, optimisers, precisions, differences
+  BackendSummary summary;           // versions, layers, optimisers, precisions, differences, equal strategies
 };
 
 // The request with these options of a row.

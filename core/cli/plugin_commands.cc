@@ -235,15 +235,29 @@ std::string file_to_check(const std::string& target) {
                           plain(target), kManifestName, strategies.size()));
 }
 
-// What a run would only show by rows that are missing: layers that do not exist, and a name that another plugin has.
-std::vector<std::string> mistakes_of(const PluginSummary& backend, const std::vector<std::string>& layers, const std::vector<PluginSummary>& plugins) {
-  const auto& names = kKindNames<LayerType>;
+// What a run would only show by rows or comparisons that are missing: names that do not exist, and a name that another plugin has.
+std::vector<std::string> mistakes_of(const PluginSummary& backend, const BackendSummary& described, const std::vector<PluginSummary>& plugins) {
   std::vector<std::string> mistakes;
-  for (const std::string& layer : layers) {
-    if (find_kind<LayerType>(layer)) continue;
-    const std::string hint = did_you_mean(layer, {names.begin(), names.end()});
-    mistakes.push_back(fmt::format("`layers` has '{}', which is no layer of mgcompare{}", layer, hint.empty() ? "" : "; " + hint));
+  const auto expect_known = [&](const std::string& key, const std::vector<std::string>& given, const char* what, const std::vector<std::string>& known) {
+    for (const std::string& name : given) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::string hint = did_you_mean(name, known);
+      mistakes.push_back(fmt::format("`{}` has '{}', which is no {} of mgcompare; {}", key, name, what, hint.empty() ? "there are " + listed(known) : hint));
+    }
+  };
+  const auto names_of = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };
+  expect_known("layers", described.layers, "layer", names_of(kKindNames<LayerType>));
+  expect_known("optimizers", described.optimizers, "optimiser", names_of(kKindNames<OptimizerKind>));
+  for (const auto& [kind, precisions] : described.precisions) {
+    expect_known("precisions", {kind}, "kind of device", {"cpu", "cuda"});
+    expect_known("precisions", precisions, "precision", names_of(kKindNames<Precision>));
   }
+  std::vector<std::string> strategies;
+  for (const PluginSummary& plugin : plugins)
+    if (plugin.problem.empty() && !is_backend(plugin.file)) strategies.push_back(plugin.name);
+  for (const std::string& like : {described.like_one, described.like_several})
+    if (!like.empty()) expect_known("like", {like}, "strategy", strategies);
+  if (described.layers.empty()) mistakes.push_back("`layers` is empty, so no network can be a row");
   std::error_code ignored;
   for (const PluginSummary& other : plugins)
     if (other.name == backend.name && other.problem.empty() && !std::filesystem::equivalent(other.file, backend.file, ignored))
@@ -301,7 +315,7 @@ int check_plugin(const Command& command) {
     else fmt::print("{}: {}{}\n", file, problem.key.empty() ? "" : problem.key + ": ", problem.text);
   }
   if (is_backend(plugin.file)) {
-    const std::vector<std::string> mistakes = mistakes_of(plugin, summary.backend.layers, probe.plugins());
+    const std::vector<std::string> mistakes = mistakes_of(plugin, summary.backend, probe.plugins());
     for (const std::string& mistake : mistakes) fmt::print("{}: {}\n", file, mistake);
     is_fine &= mistakes.empty();
   }

@@ -1,6 +1,7 @@
 #include "config/idle_settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -47,11 +48,14 @@ const Setting kSettings[] = {
 
 #undef MGCOMPARE_IS_SET
 
-// Of a step of the learning rate that the training does not reach; otherwise empty.
+// Of steps of the learning rate that the training does not reach; otherwise empty.
 std::string late_step_remark(const Config& config) {
   const std::vector<double>& at = config.schedule.at;
   if (!schedules<ScheduleKind::step>(config) || at.empty() || at.back() < static_cast<double>(config.epochs)) return "";
-  return fmt::format("`schedule.at` has {:g}, and the training ends after epoch {}: the learning rate is not changed there", at.back(), config.epochs);
+  std::vector<double> late;
+  for (const double step : at)
+    if (step >= static_cast<double>(config.epochs)) late.push_back(step);
+  return fmt::format("`schedule.at` has {:g}, and the training ends after epoch {}: the learning rate is not changed there", fmt::join(late, ", "), config.epochs);
 }
 
 bool trains_alike(const Config& one, const Config& other) {

@@ -11,6 +11,9 @@
 namespace mgcompare {
 namespace {
 
+// From this share of one class on, an accuracy says little by itself.
+constexpr double kLargeShare = 0.6;
+
 // Whether there are several labels from `begin` to `end`, and all are the same.
 bool are_equal(const Labels& labels, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin + 1; i < end; ++i)
@@ -94,6 +97,20 @@ std::string label_warning(const Labels& train, std::size_t classes, const DataCo
   if (unseen == 0) return "";
   return fmt::format("{}: {} of the {} classes {} no sample among the {} that are trained {}; {}", train.path, thousands(unseen), thousands(classes),
                      unseen == 1 ? "has" : "have", thousands(samples), first_of(missing, unseen), limit_text(train, samples, config));
+}
+
+std::string majority_warning(const Labels& train, std::size_t classes, const DataConfig& config, double target_accuracy) {
+  const std::size_t count = training_samples(config, train.samples) * train.targets;
+  std::vector<std::size_t> counts(classes);
+  for (std::size_t i = 0; i < count; ++i)
+    if (const std::int64_t label = train.at(i); label >= 0 && static_cast<std::size_t>(label) < classes) ++counts[static_cast<std::size_t>(label)];
+  const auto largest = std::max_element(counts.begin(), counts.end());
+  if (largest == counts.end() || *largest == count) return "";  // of one class there is another warning
+  const double share = static_cast<double>(*largest) / static_cast<double>(count);
+  const bool has_target = target_accuracy > 0 && target_accuracy <= share;
+  if (share < kLargeShare && !has_target) return "";
+  return fmt::format("{}: {:.3g} % of the training targets are of class {}, so a network that always answers it has about this accuracy{}", train.path,
+                     100 * share, largest - counts.begin(), has_target ? fmt::format(": choose a `target_accuracy` above it, not {:g}", target_accuracy) : "");
 }
 
 std::string validation_warning(const Labels& train, const DataConfig& config) {

@@ -33,6 +33,10 @@ std::size_t classes_of(std::size_t given, const Labels& train, const Labels* tes
 // otherwise empty. With `data.classes` more classes than occur are meant.
 std::string label_warning(const Labels& train, std::size_t classes, const DataConfig& config);
 
+// A warning if one class has so many of the labels that are trained that always answering it has a high accuracy, or the target; otherwise
+// empty. `target_accuracy`: 0 if there is none.
+std::string majority_warning(const Labels& train, std::size_t classes, const DataConfig& config, double target_accuracy);
+
 // A warning if the samples that are held back for validation are of one class; otherwise empty.
 std::string validation_warning(const Labels& train, const DataConfig& config);
 

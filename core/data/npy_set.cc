@@ -128,6 +128,18 @@ struct Extremes {
   FoundInteger smallest, largest;
 };
 
+// Of value `first`, among the first `count`.
+std::string not_finite(const NpySplit& arrays, std::size_t first, std::size_t count) {
+  const float* const values = reinterpret_cast<const float*>(arrays.x.values.data());
+  const std::size_t size = arrays.x.count() / arrays.samples();
+  std::size_t samples = 0;
+  for (std::size_t begin = first / size * size; begin < count; begin += size)
+    samples += std::all_of(values + begin, values + std::min(begin + size, count), [](float value) { return std::isfinite(value); }) ? 0 : 1;
+  return fmt::format("{}: sample {} has the value {} at place {}; {} of the {} samples {} such values: replace them by numbers of the size of the others, or "
+                     "leave these samples out of x and y (NumPy: np.isfinite(x) finds them)", arrays.x_path, first / size, values[first], first % size,
+                     thousands(samples), thousands((count + size - 1) / size), samples == 1 ? "has" : "have");
+}
+
 // Refuses values that a network cannot read: not finite, or integers that are not exact as float. Adds the extremes of integers. Looks at
 // the first `most_bytes` only.
 void check_values(const NpySplit& arrays, Extremes& extremes, std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) {
@@ -139,8 +151,7 @@ void check_values(const NpySplit& arrays, Extremes& extremes, std::size_t most_b
     if (arrays.x.element == ElementType::float32) {
       const float value = reinterpret_cast<const float*>(arrays.x.values.data())[i];
       if (!std::isfinite(value))
-        throw DataError(fmt::format("{}: sample {} has the value {}: use finite numbers, with NumPy np.nan_to_num(x), or leave this sample out of x and y",
-                                    arrays.x_path, i / size, value));
+        throw DataError(not_finite(arrays, i, count));
       continue;
     }
     const std::int64_t value = arrays.x.integer(i);

@@ -59,6 +59,8 @@ struct BackendSummary {
   std::vector<std::string> layers, optimizers;  // that it supports
   std::map<std::string, std::vector<std::string>> precisions;  // that it supports, by kind of device
   std::vector<std::string> differs; // what it does in another way by design
+  // The strategy that computes a row with these options in the same way, on one device and on several; empty: none is known.
+  std::string like_one, like_several;
 };
 
 // The answer for one strategy, created from its options with given facts.

@@ -34,11 +34,14 @@ std::string input_range_warning(const PreparationConfig& config, const SampleSpe
   const bool is_usual = root_mean_square <= kMostRootMeanSquare && largest >= kLeastLargest;
   // Values that are not finite are refused when they are loaded.
   if (is_usual || !std::isfinite(root_mean_square)) return "";
+  // The features of a table may have different units, so that one factor does not fit all.
+  const bool has_features = samples.shape.size() == 1 && channels.size() > 1;
   const std::string size = root_mean_square > kMostRootMeanSquare ? fmt::format("a root mean square of {:.3g}", root_mean_square)
                                                                   : fmt::format("no value above {:.3g}", largest);
   const std::string advice = !config.mean.empty() && scale != 1
                                  ? fmt::format("`data.mean` is subtracted after the factor `data.scale` ({:.3g}), so give the mean of scaled values", scale)
                              : !config.mean.empty() ? "set `data.std`, too, or `data.scale` and the mean of scaled values"
+                             : has_features         ? "set `data.mean` and `data.std`, with those of each feature"
                              : largest_stored > 0   ? fmt::format("set `data.scale`, for instance to {:.3g}", 1 / largest_stored)
                                                     : "all that were looked at are 0";
   return fmt::format("the inputs of the network have {}, and networks learn badly from values far from about -1 to 1: {}", size, advice);

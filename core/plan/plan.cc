@@ -79,8 +79,12 @@ class Planner {
     for (const std::string& path : config_.plugin_paths) {
       if (!std::filesystem::exists(path))
         problem(whole_file(), fmt::format("'plugins' names {}, which does not exist", path), "correct it, or remove it");
-      for (const PluginSummary& plugin : plan_.plugins)
+      bool is_empty = std::filesystem::is_directory(path);
+      for (const PluginSummary& plugin : plan_.plugins) {
         if (plugin.file == path && !plugin.problem.empty()) warn_once(plugin.problem);
+        is_empty &= !plugin.file.starts_with(path);
+      }
+      if (is_empty) problem(whole_file(), fmt::format("'plugins' names {}, which has neither a file strategy_*.so nor a backend", path), "build the plugin, or correct the folder");
     }
     for (const StrategyConfig& strategy : config_.strategies) {
       const PluginSummary* refused = nullptr;

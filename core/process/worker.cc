@@ -21,6 +21,7 @@
 #include <fmt/core.h>
 
 #include "base/clock.h"
+#include "base/print.h"
 #include "base/standstill.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
@@ -149,6 +150,7 @@ std::atomic<bool> exits_at_once{false};
                  plain(fmt::format("{}, in a thread or destructor of a plugin {}", cause_of(thrown).sentence, text_of(served->position().get()))));
     _exit(EXIT_FAILURE);
   }
+  if (thrown) print_stderr("an exception left a thread, a destructor or a noexcept function: {}\n", plain(cause_of(thrown).sentence));
   std::abort();
 }
 

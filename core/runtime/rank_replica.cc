@@ -30,6 +30,11 @@ template <class Map> void check_name(std::string_view name, const Map& known) {
     throw Error(fmt::format("a rank records more than {} figures of different names, such as '{}'", kMostNames, name));
 }
 
+void expect_within(Range range, std::size_t size) {
+  if (range.begin > range.end || range.end > size)
+    throw Error(fmt::format("an update of elements {} to {} of a vector that has {}", range.begin, range.end, size));
+}
+
 template <class Operation>
 RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::Counts& other, Operation with) {
   RankReplica::Counts result{one.updates, with(one.learned, other.learned)};
@@ -51,6 +56,7 @@ class RankReplica::StrategyOptimizer {
     explicit Handle(std::shared_ptr<StrategyOptimizer> shared)
         : TimedOptimizer(*shared->optimizer_, shared->calls_, shared->on_host_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+      expect_within(range, std::min(weights.size(), gradients.size()));
       if (!shared_->applied_.empty()) shared_->audit(gradients, range, rate_scale);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
@@ -253,6 +259,7 @@ void RankReplica::after_backward(std::size_t begin, std::size_t size, bool was_s
 }
 
 void RankReplica::update(Range range) {
+  expect_within(range, parts_.spec->parameters);
   ++updates_asked_;
   ++updates_made_;
   const StepClock::PhaseScope in(Phase::optimizer);

@@ -6,6 +6,7 @@
 
 #include "data/training_glance.h"
 #include "model/input_range.h"
+#include "plan/statistics_lag.h"
 #include "plan/version.h"
 
 namespace mgcompare {
@@ -38,7 +39,10 @@ std::vector<std::string> data_remarks(const Config& config, const DataSummary& d
     if (has_labels) {
       add(label_warning(glance.labels, data.spec.classes, version.config.data));
       add(validation_warning(glance.labels, version.config.data));
+      add(majority_warning(glance.labels, data.spec.classes, version.config.data, version.config.target_accuracy));
     }
+    const std::string lag = statistics_lag_warning(version.config, data.train_samples);
+    add(lag.empty() || version.variant.empty() ? lag : fmt::format("variant {}: {}", version.variant, lag));
     if (reads_tokens(version.config.model) || normalises_first(version.config.model)) continue;
     const std::string warning = input_range_warning(version.config.data.prepare, numbers, glance.channels);
     add(warning.empty() || version.variant.empty() ? warning : fmt::format("variant {}: {}", version.variant, warning));

@@ -1,6 +1,7 @@
 #pragma once
 
-// Doubts about the data of a config, before the first trial: samples out of the range in which networks learn, classes without samples.
+// Doubts about the data of a config, before the first trial: samples out of the range in which networks learn, classes without samples,
+// too few steps for running statistics.
 
 #include <string>
 #include <vector>

@@ -275,7 +275,7 @@ class BackendTraining {
       result_.notes.push_back("batch_norm is local: each device normalises its own share, so the result differs from that of one device");
     result_.framework = description.framework;
     result_.framework_version = description.framework_version;
-    result_.like = trial_.devices == 1 ? description.like_one : description.like_several;
+    result_.like = trial_.devices == 1 ? description.summary.like_one : description.summary.like_several;
     result_.versions = {description.summary.versions.begin(), description.summary.versions.end()};
     std::string versions;
     for (const auto& [name, version] : description.summary.versions) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, version);

@@ -168,15 +168,15 @@ TEST(BackendDescription, RefusesWhatIsNoDescription) {
 TEST(BackendDescription, NamesTheFrameworkAndEqualStrategies) {
   const BackendDescription without = description_in(description(), "plain");
   EXPECT_EQ(without.framework, "plain");
-  EXPECT_EQ(without.framework_version + without.like_one + without.like_several, "");
+  EXPECT_EQ(without.framework_version + without.summary.like_one + without.summary.like_several, "");
   Json json = description();
   json["framework"] = {{"name", "Py\x1b[1mTorch\n"}, {"version", "2.11.0"}};
   json["like"] = {{"one", "serial"}};
   const BackendDescription with = description_in(json, "plain");
   EXPECT_EQ(with.framework, "PyTorch") << "without escape sequences";
   EXPECT_EQ(with.framework_version, "2.11.0");
-  EXPECT_EQ(with.like_one, "serial");
-  EXPECT_EQ(with.like_several, "");
+  EXPECT_EQ(with.summary.like_one, "serial");
+  EXPECT_EQ(with.summary.like_several, "");
 }
 
 }  // namespace

@@ -214,10 +214,12 @@ TEST_F(Backend, ThatWorksBetweenShortEpochsIsMarked) {
   EXPECT_THAT(marks_of_row(run, row_of(run, "plain")), HasSubstr("s outside of its clock"));
 }
 
-TEST_F(Backend, WithALayerThatDoesNotExistOrATakenNameIsNotFine) {
+TEST_F(Backend, WithNamesThatDoNotExistOrATakenNameIsNotFine) {
   const Ended checked = place_.run({"plugins", "check", folder() + "/backend.json"}, variables({{"MGCOMPARE_TEST_DESCRIBE", "layer"}}));
   EXPECT_EQ(checked.code, 1);
   EXPECT_THAT(checked.out, AllOf(HasSubstr("`layers` has 'rellu', which is no layer of mgcompare; did you mean 'relu'?"), Not(HasSubstr("fine"))));
+  EXPECT_THAT(checked.out, AllOf(HasSubstr("`optimizers` has 'adamm', which is no optimiser of mgcompare; did you mean 'adam'?"),
+                                 HasSubstr("`precisions` has 'float32', which is no precision of mgcompare; "), HasSubstr("`like` has 'serail'")));
   const fs::path copy = place_.folder() / "copy";
   fs::copy(folder(), copy);
   std::ofstream(copy / "backend.json") << R"({"protocol": 1, "name": "serial", "description": "x", "python": "backend.py"})";

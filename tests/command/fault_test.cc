@@ -1,6 +1,6 @@
 // Faults of a strategy during a run.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -117,6 +117,9 @@ void expect_causes(const Workplace& place, const Ends& ends) {
     const bool is_thrown = how == "throw" && where != "teardown";
     EXPECT_EQ(result.status, is_thrown ? TrialStatus::failed : TrialStatus::crashed) << result.cause;
     EXPECT_EQ(result.cause, is_thrown ? "the planted error" : kinds.at(how) + " " + places.at(where));
+    if (how == "throw" && !is_thrown) {
+      EXPECT_THAT(result.log, testing::Contains(testing::HasSubstr("an exception left a thread, a destructor or a noexcept function: the planted error")));
+    }
   }
   for (const char* fine : {"serial", "replicated"}) EXPECT_EQ(row_of(run, fine).result.status, TrialStatus::done);
   EXPECT_FALSE(anything_survives());

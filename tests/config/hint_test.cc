@@ -5,6 +5,7 @@
 #include "config/idle_settings.h"
 #include "config/lone_seed.h"
 #include "config/partial_config.h"
+#include "plan/statistics_lag.h"
 #include "plan/strategy_rows.h"
 #include "tests/config/workspace.h"
 
@@ -113,6 +114,22 @@ TEST_F(Hints, OneSeedIsOneRepeat) {
   EXPECT_THAT(remark("seeds: 3\n", {"seeds=[7]"}), IsEmpty());
 }
 
+TEST_F(Hints, RunningStatisticsThatLagAreTold) {
+  Config config;
+  config.model.layers.resize(1);
+  config.model.layers[0].type = LayerType::batch_norm;
+  config.scaling.batch = {8, 64};
+  config.epochs = 3;
+  EXPECT_THAT(statistics_lag_warning(config, 1000), HasSubstr("after the 48 steps of a training with batch 64, 62 % of the running statistics"));
+  EXPECT_THAT(statistics_lag_warning(config, 10'000), IsEmpty());
+  config.scaling.mode = ScalingMode::weak;
+  config.scaling.devices.resize(1);
+  config.scaling.devices[0].count = 4;
+  EXPECT_THAT(statistics_lag_warning(config, 10'000), HasSubstr("with batch 256"));
+  config.model.layers[0].momentum = 0.9;
+  EXPECT_THAT(statistics_lag_warning(config, 10'000), IsEmpty());
+}
+
 TEST_F(Hints, SettingsThatChangeNothingAreTold) {
   const auto remarks = [&](const std::string& text, const std::vector<std::string>& overrides = {}) {
     return idle_setting_remarks(read(kGood + text, {overrides, false, ""}), overrides);
@@ -133,6 +150,7 @@ TEST_F(Hints, SettingsThatChangeNothingAreTold) {
   EXPECT_THAT(remarks(steps, {"schedule.kind=constant"}), IsEmpty());
   EXPECT_THAT(remarks(steps, {"epochs=2"}),
               testing::ElementsAre("`schedule.at` has 2, and the training ends after epoch 2: the learning rate is not changed there"));
+  EXPECT_THAT(remarks("schedule: {kind: step, at: [1, 5, 7]}\n", {"epochs=2"}), testing::ElementsAre(testing::StartsWith("`schedule.at` has 5, 7, and")));
   EXPECT_THAT(remarks("variants: [{name: same, set: {epochs: 3}}, {name: other, set: {epochs: 4}}]\n", {"epochs=3"}),
               testing::ElementsAre("variant 'same' changes nothing: it trains as the config without it"));
   for (const char* used : {"", "optimizer: {momentum: 0.9, nesterov: true}\n", "optimizer: {kind: adagrad, epsilon: 0.1}\n", "schedule: {kind: step, at: [2], factor: 0.5}\n",

@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 TrainingGlance glance_of(const DataConfig& config) { return glance_at(config, describe_dataset(config, {})); }
@@ -46,6 +47,21 @@ TEST(TrainingGlance, TellsOfValidationSamplesOfOneClass) {
   EXPECT_THAT(warning(3), AllOf(HasSubstr("all 3 validation samples are of class 1"), HasSubstr("the last 3 of the 6 samples")));
   EXPECT_THAT(warning(4), IsEmpty());
   EXPECT_THAT(warning(0), IsEmpty());
+}
+
+TEST(TrainingGlance, TellsOfAClassThatMostSamplesHave) {
+  const Folder folder;
+  DataConfig config = set_in(folder, DataSource::npy);
+  folder.write("x.npy", npy("<f4", {6, 1}, std::vector<float>{1, 2, 3, 4, 5, 6}));
+  const auto warning = [&](const std::vector<std::int64_t>& labels, double target) {
+    folder.write("y.npy", npy("<i8", {6}, labels));
+    const DataSummary data = describe_dataset(config, {});
+    return majority_warning(glance_at(config, data).labels, data.spec.classes, config, target);
+  };
+  EXPECT_THAT(warning({1, 1, 0, 1, 2, 1}, 0), AllOf(HasSubstr("66.7 % of the training targets are of class 1"), Not(HasSubstr("target_accuracy"))));
+  EXPECT_THAT(warning({1, 1, 0, 1, 2, 1}, 0.6), HasSubstr("choose a `target_accuracy` above it, not 0.6"));
+  EXPECT_THAT(warning({1, 1, 0, 1, 2, 0}, 0), IsEmpty());
+  EXPECT_THAT(warning({1, 1, 0, 1, 2, 0}, 0.5), HasSubstr("choose a `target_accuracy` above it"));
 }
 
 TEST(TrainingGlance, HasTheValuesOfEachChannel) {

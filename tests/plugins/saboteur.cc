@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -60,32 +61,27 @@ class CountingGroup : public Group {
   }
   void broadcast_raw(void* data, std::size_t bytes, int root) override {
     counted_();
-    inner_->broadcast(Bytes(static_cast<std::uint8_t*>(data), bytes), root);
+    inner_->broadcast(view<std::uint8_t>(data, bytes), root);
   }
   void gather_raw(const void* mine, void* all, const Counts& bytes, int root) override {
     counted_();
-    inner_->gather(ConstBytes(static_cast<const std::uint8_t*>(mine), bytes[static_cast<std::size_t>(rank())]),
-                   Bytes(static_cast<std::uint8_t*>(all), 0), root, bytes);
+    inner_->gather(view<const std::uint8_t>(mine, own(bytes)), view<std::uint8_t>(all, rank() == root ? total(bytes) : 0), root, bytes);
   }
   void scatter_raw(const void* all, void* mine, const Counts& bytes, int root) override {
     counted_();
-    inner_->scatter(ConstBytes(static_cast<const std::uint8_t*>(all), 0), Bytes(static_cast<std::uint8_t*>(mine), 0), root,
-                    bytes);
+    inner_->scatter(view<const std::uint8_t>(all, rank() == root ? total(bytes) : 0), view<std::uint8_t>(mine, own(bytes)), root, bytes);
   }
   void all_gather_raw(const void* mine, void* all, const Counts& bytes) override {
     counted_();
-    inner_->all_gather(ConstBytes(static_cast<const std::uint8_t*>(mine), 0), Bytes(static_cast<std::uint8_t*>(all), 0), bytes);
+    inner_->all_gather(view<const std::uint8_t>(mine, own(bytes)), view<std::uint8_t>(all, total(bytes)), bytes);
   }
   void reduce_scatter_raw(const void* all, void* mine, const Counts& counts, Type type) override {
     counted_();
-    typed(type, [&]<class T>(T) {
-      inner_->reduce_scatter(Span<const T>(static_cast<const T*>(all), 0), Span<T>(static_cast<T*>(mine), 0), counts);
-    });
+    typed(type, [&]<class T>(T) { inner_->reduce_scatter(view<const T>(all, total(counts)), view<T>(mine, own(counts)), counts); });
   }
   void all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override {
     counted_();
-    inner_->all_to_all(ConstBytes(static_cast<const std::uint8_t*>(out), 0), out_bytes,
-                       Bytes(static_cast<std::uint8_t*>(in), 0), in_bytes);
+    inner_->all_to_all(view<const std::uint8_t>(out, total(out_bytes)), out_bytes, view<std::uint8_t>(in, total(in_bytes)), in_bytes);
   }
   void* shared_raw(const std::string& key, const std::function<std::shared_ptr<void>()>& make) override {
     struct Held {
@@ -107,8 +103,9 @@ class CountingGroup : public Group {
   }
 
  private:
-  using Bytes = Span<std::uint8_t>;
-  using ConstBytes = Span<const std::uint8_t>;
+  template <class T, class Data> static Span<T> view(Data* data, std::size_t size) { return {static_cast<T*>(data), size}; }
+  static std::size_t total(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
+  std::size_t own(const Counts& counts) const { return counts[static_cast<std::size_t>(rank())]; }
 
   template <class F> static void typed(Type type, F f) {
     switch (type) {

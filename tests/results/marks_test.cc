@@ -29,9 +29,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 Result with_weights(Result result, double moved, double loss = 0.2) {
-  for (EpochResult& epoch : result.epochs) {
-    epoch.sketch = weights(moved);
-    epoch.loss = loss;
+  for (std::size_t i = 0; i < result.epochs.size(); ++i) {
+    result.epochs[i].sketch = weights(moved, i);
+    result.epochs[i].loss = loss;
   }
   return result;
 }
@@ -44,7 +44,7 @@ mgcompare::Run run_with(double moved, bool has_control = true, double loss = 0.2
     maker.baseline(seed, with_weights(make_result(1000 * noise, 8, 0.985), 0));
     Row& row = maker.add("together", 2, seed, with_weights(make_result(1600 * noise, 5, 0.984), 0.001));
     if (seed < 3) continue;
-    row.result.epochs[1].sketch = weights(moved);
+    row.result.epochs[1].sketch = weights(moved, 1);
     row.result.epochs[1].loss = loss;
   }
   if (has_control) {
@@ -53,6 +53,17 @@ mgcompare::Run run_with(double moved, bool has_control = true, double loss = 0.2
     control.trial.block = 0;
   }
   return maker.run;
+}
+
+TEST(Marks, ATrainingThatChangesNothingIsNotRanked) {
+  mgcompare::Run run = run_with(0.001);
+  const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& row) { return row.trial.devices == 2; });
+  EXPECT_FALSE(is_marked(marks_of(*row, {}), MarkKind::same_weights));
+  row->result.epochs[1].sketch = row->result.epochs[0].sketch;
+  const std::vector<Mark> marks = marks_of(*row, {});
+  EXPECT_TRUE(is_marked(marks, MarkKind::same_weights));
+  EXPECT_TRUE(is_disqualified(marks));
+  EXPECT_THAT(closing_summary(run, {}), HasSubstr("Every epoch ended with the same weights: together"));
 }
 
 std::string terminal(const mgcompare::Run& run) { return closing_summary(run, {}); }

@@ -24,7 +24,7 @@ using testing::Not;
 
 Result at(double moved, double samples_per_second = 1000) {
   Result result = make_result(samples_per_second, 8, 0.985);
-  for (EpochResult& epoch : result.epochs) epoch.sketch = weights(moved);
+  for (std::size_t i = 0; i < result.epochs.size(); ++i) result.epochs[i].sketch = weights(moved, i);
   return result;
 }
 
@@ -132,7 +132,7 @@ RunMaker departing(const std::vector<double>& row, const std::vector<double>& co
   const auto result = [](const std::vector<double>& departures) {
     Result result = make_result(1000, 8, 0.985);
     result.epochs.resize(departures.size(), result.epochs[0]);
-    for (std::size_t i = 0; i < departures.size(); ++i) result.epochs[i].sketch = weights(10 * departures[i]);
+    for (std::size_t i = 0; i < departures.size(); ++i) result.epochs[i].sketch = weights(10 * departures[i], i);
     return result;
   };
   maker.baseline(1, result(std::vector<double>(row.size(), 0)));

@@ -248,6 +248,28 @@ TEST(Group, DifferentCallsAreNamed) {
   EXPECT_EQ(error([](RankGroup& group, Span<Half> data) { group.all_reduce(data); }), "none");
 }
 
+TEST(Group, AShortVectorIsNamed) {
+  const auto error = [](const std::function<void(RankGroup&, Vec)>& call) -> std::string {
+    try {
+      spawn(2, [&](Device& device, RankGroup& group) {
+        const Array<float> data = device_array<float>(device, 8);
+        call(group, data.span());
+      });
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.all_gather(data.slice({0, 2}), data.slice({2, 5})); }),
+              HasSubstr("all_gather: the vector `all` has 3 elements, and the call needs 4"));
+  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.reduce_scatter(data.slice({2, 7}), data.slice({0, 1}), {3, 2}); }),
+              HasSubstr("reduce_scatter: the vector `mine` has 1 elements"));
+  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.all_to_all(data.slice({0, 3}), {1, 2}, data.slice({4, 5}), {1, 1}); }), HasSubstr("all_to_all: the vector `in`"));
+  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.gather(data.slice({0, 2}), group.rank() == 1 ? data.slice({2, 6}) : Vec(), 1); }), "none");
+  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.scatter(data.slice({2, 5}), data.slice({0, 2}), 0); }), HasSubstr("scatter: the vector `all` has 3"));
+}
+
 TEST(Group, UnequalSizesAreAnErrorNotACorruption) {
   EXPECT_THROW(spawn(2, [](Device& device, RankGroup& group) {
                  const Array<float> data = device_array<float>(device, 10);

@@ -134,6 +134,24 @@ TEST(Replica, UpdatingInPiecesIsOneUpdate) {
   }
 }
 
+TEST(Replica, AnUpdateBeyondTheWeightsIsAnError) {
+  const auto updating = [](const std::function<void(Replica&, const Batch&)>& update) {
+    run_for(small_trial(1), 1, scripted([&](Replica& replica, Group&, const Batch& batch) {
+      replica.backward(batch);
+      update(replica, batch);
+    }));
+  };
+  const auto is_told = ::testing::ThrowsMessage<Error>(::testing::HasSubstr("of a vector that has"));
+  EXPECT_THAT([&] { updating([](Replica& replica, const Batch&) { replica.update({0, replica.weights().size() + 1}); }); }, is_told);
+  EXPECT_THAT([&] { updating([](Replica& replica, const Batch&) { replica.update({2, 1}); }); }, is_told);
+  EXPECT_THAT([&] {
+    updating([](Replica& replica, const Batch& batch) {
+      const std::unique_ptr<Optimizer> optimizer = replica.host_optimizer();
+      optimizer->apply(replica.weights(), replica.gradients(), {0, replica.weights().size() + 1}, batch);
+    });
+  }, is_told);
+}
+
 TEST(Replica, OptimisersOfOnesOwnUpdateAsTheReplicasDoes) {
   Trial trial = small_trial(1);
   const auto with = [&](bool on_host) {

@@ -4,7 +4,7 @@
 //
 // Thread: the rank's own, for every call.
 // Errors: every call that waits throws Aborted after another rank failed. Wrong arguments (a root, rank or window that does
-// not exist, a wrong number of counts, a range outside of a window) throw Error. Lengths that differ between ranks throw
+// not exist, a wrong number of counts, a vector shorter than its counts, a range outside of a window) throw Error. Lengths that differ between ranks throw
 // Error on CPU devices; on GPUs they are not always detected.
 //
 // Collectives (all_reduce to all_to_all): every rank makes the same calls in the same order. Vectors are in device memory.
@@ -118,6 +118,11 @@ class Group {
 
  private:
   Counts sizes(std::size_t mine, const Counts& counts, std::size_t width) const;
+  // By the counts, or by the length of `mine` where there are none.
+  std::size_t elements_of_rank(std::size_t mine, const Counts& counts) const;
+  std::size_t elements_of_all(std::size_t mine, const Counts& counts) const;
+  // Throws Error if a vector is shorter than what the call reads or writes.
+  static void expect_room(const char* call, const char* vector, std::size_t has, std::size_t needed);
 };
 
 }  // namespace mgcompare

@@ -18,6 +18,14 @@ PROTOCOL = 1
 now = time.perf_counter
 
 
+def _check_class(backend_class):
+    if not (isinstance(backend_class, type) and issubclass(backend_class, Backend)):
+        raise Problem(f"serve() got {getattr(backend_class, '__name__', backend_class)}, which is not derived from mgcompare_backend.Backend")
+    missing = [f"{method}()" for method in ("train", "weights") if getattr(backend_class, method) is getattr(Backend, method)]
+    if missing:
+        raise Problem(f"{backend_class.__name__} has no method {' and no method '.join(missing)}")
+
+
 def _describe(channel, backend_class, request):
     if request["protocol"] != PROTOCOL:
         raise unavailable(f"mgcompare speaks protocol {request['protocol']}, this module {PROTOCOL}: take mgcompare_backend from this version")
@@ -106,8 +114,7 @@ def serve(backend_class):
     try:
         while (request := channel.receive()) is not None:
             kind = request["type"]
-            if not (isinstance(backend_class, type) and issubclass(backend_class, Backend)):
-                raise Problem(f"serve() got {getattr(backend_class, '__name__', backend_class)}, which is not derived from mgcompare_backend.Backend")
+            _check_class(backend_class)
             if kind == "describe":
                 _describe(channel, backend_class, request)
                 continue

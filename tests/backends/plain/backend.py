@@ -61,8 +61,8 @@ def describe(request):
                   {"key": "many", "type": "integer", "default": 3, "least": 1, "most": 9, "help": "nothing"},
                   {"key": "wants", "type": "flag", "default": False, "help": "what is not there"}],
          problems=problems, promise="approximate" if how == "approximate" else "exact", least_devices=1, most_devices=2 if how == "several" else 1, device_kinds=["cpu"], layers=["dense", "tanh", "flatten", "dropout"] + (["rellu"] if how == "layer" else []),
-         optimizers=["sgd"], precisions={"cpu": ["fp32"]}, differs=["its arithmetic has 64 bits"],
-         framework={"name": "Plain lists", "version": "1.0"}, like={"one": "serial", "several": "replicated"})
+         optimizers=["sgd"] + (["adamm"] if how == "layer" else []), precisions={"cpu": ["fp32"] + (["float32"] if how == "layer" else [])}, differs=["its arithmetic has 64 bits"],
+         framework={"name": "Plain lists", "version": "1.0"}, like={"one": "serail" if how == "layer" else "serial", "several": "replicated"})
 
 
 def number_in(cache):
