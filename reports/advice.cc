@@ -12,7 +12,10 @@ namespace mgcompare {
 
 std::string advice_text(const Comparison& comparison) {
   const std::optional<Contest> rows = contest(comparison);
-  if (!rows || (goes_by_target(comparison) && !some_repeats(*rows->several).empty())) return "";
+  if (!rows) return "";
+  if (goes_by_target(comparison) && rows->order == Order::undecided && !(some_repeats(*rows->several) + some_repeats(*rows->one)).empty())
+    return "What to do: train more epochs, or choose a lower target, so that every repeat reaches it";
+  if (goes_by_target(comparison) && !some_repeats(*rows->several).empty()) return "";
   if (rows->order == Order::below) return fmt::format("What to do: stay with {}", title_of(*rows->one));
   if (rows->order == Order::undecided) {
     const double factor = factor_over(comparison, *rows->several, *rows->one).median;

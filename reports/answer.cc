@@ -81,9 +81,29 @@ Contest contest_of(const Comparison& comparison, const Cell& best, const Cell& b
   return contest;
 }
 
+constexpr const char *kNo = "Several devices do not pay", *kUndecided = "Whether several devices pay is undecided";
+
+// No row on several devices reached the target. Where one device misses it too, in some repeats, that may be chance.
+Answer answer_of_missed(const Comparison& comparison, bool is_of_others) {
+  const Cell* base = nullptr;       // the row on one device that reached it most often
+  std::size_t fewest = kDecisiveRepeats;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (!cell.is_own && !is_of_others) continue;
+    if (is_on_several(cell)) fewest = std::min(fewest, cell.done.size());
+    else if (cell.reached_target > 0 && (base == nullptr || cell.reached_target > base->reached_target)) base = &cell;
+  }
+  const std::string none = fmt::format("none reached {}", target_text(comparison.target_accuracy));
+  if (base == nullptr) return {kUndecided, none};
+  const std::string text = fmt::format("{}, and {} did{}", none, title_of(*base), some_repeats(*base));
+  const std::size_t repeats = std::min(fewest, base->done.size());
+  if (repeats < kDecisiveRepeats)
+    return {kUndecided, fmt::format("{} ({}; at least three are needed to decide)", text, repeats == 1 ? "one repeat" : "two repeats")};
+  return {base->reached_target == base->done.size() ? kNo : kUndecided, text};
+}
+
 Answer answer_of_ranking(const Comparison& comparison) {
   constexpr const char* kYes[] = {"Several devices are faster", "Several devices are cheaper"};
-  constexpr const char *kNo = "Several devices do not pay", *kUndecided = "Whether several devices pay is undecided";
   // Of the medians, where the test does not decide.
   constexpr const char *kNoGain = "No gain seen", *kUnconfirmed = "A gain is seen, but not confirmed";
   const std::string target = target_text(comparison.target_accuracy);
@@ -95,7 +115,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
       const Cell& cell = comparison.cells[index];
       return is_on_several(cell) && (cell.is_own || is_of_others);
     });
-    if (tried) return {kNo, fmt::format("none reached {}", target)};
+    if (tried) return answer_of_missed(comparison, is_of_others);
     std::size_t several = 0, excluded = 0;
     for (const Cell& cell : comparison.cells) {
       if (cell.trial().devices == 1 || cell.many_models || cell.done.empty() || (!cell.is_own && !is_of_others)) continue;

@@ -7,6 +7,7 @@
 
 #include "reports/findings.h"
 #include "reports/text.h"
+#include "results/live_position.h"
 
 namespace mgcompare {
 namespace {
@@ -59,7 +60,8 @@ std::string cause_text(const Failure& failure) {
   std::vector<std::string> parts;
   if (!failure.cause.empty()) parts.push_back(failure.cause);
   if (failure.status == TrialStatus::failed)
-    for (const std::string& note : failure.last->result.notes) parts.push_back(plain(note));
+    for (const std::string& note : failure.last->result.notes)
+      if (note.starts_with(kFailedAt)) parts.push_back(plain(note));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -25,7 +25,7 @@ struct Failure {
 // Unavailable ones come first, then by time, so that the last line is the most recent failure.
 std::vector<Failure> failures(const Comparison& comparison);
 
-// The cause, and of a failed trial what its last repeat notes, such as the step; may be empty.
+// The cause, and where the last of the trials failed; may be empty.
 std::string cause_text(const Failure& failure);
 
 // " (3 repeats)", " (2 extra runs)"; empty for one repeat.

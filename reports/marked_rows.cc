@@ -71,7 +71,8 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
     all.push_back(fmt::format("Samples without a backward pass, or whose gradients nothing read: {}. Such rows are not ranked, because "
                               "their samples/s count samples that they did not learn from", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::same_weights); !cells.empty())
-    all.push_back(fmt::format("Every epoch ended with the same weights: {}. Such rows are not ranked, because nothing was trained", titles_of(cells)));
+    all.push_back(fmt::format("Every epoch ended with the same weights: {}. Such rows are not ranked, because nothing was learned after the first. What to do: {}", titles_of(cells),
+                              remedy_of(MarkKind::same_weights)));
   if (const auto cells = cells_with(comparison, MarkKind::other_statistics); !cells.empty())
     all.push_back(fmt::format("Exact, but samples that they did not learn from passed forward and changed the statistics of batch normalisation: {}. "
                               "Such rows are not ranked, because their accuracy is not that of one device", titles_of(cells)));

@@ -18,10 +18,10 @@ std::size_t first_epoch(const Result& result, std::uint64_t EpochResult::* ranks
   return found == result.epochs.end() ? 0 : static_cast<std::size_t>(found - result.epochs.begin()) + 1;
 }
 
-// By the sketches, which the smallest change of a weight changes. Of one epoch there is nothing to compare.
+// By the sketches. Of one epoch there is nothing to compare.
 bool keeps_its_weights(const Row& row) {
   const std::vector<EpochResult>& epochs = row.result.epochs;
-  return row.config->optimizer.learning_rate > 0 && epochs.size() > 1 && !epochs.front().sketch.empty() &&
+  return row.config->optimizer.learning_rate > 0 && row.config->schedule.factor > 0 && epochs.size() > 1 && !epochs.front().sketch.empty() &&
          std::all_of(epochs.begin(), epochs.end(), [&](const EpochResult& epoch) { return epoch.sketch == epochs.front().sketch; });
 }
 
@@ -102,6 +102,7 @@ std::string remedy_of(MarkKind kind) {
              "devices idle at both ends";
     case MarkKind::works_unclocked:
       return "train more samples in an epoch, and have the backend prepare before `ready`, not between the request for an epoch and its weights";
+    case MarkKind::same_weights: return "check that its optimiser makes steps, and the learning rate; `mgcompare verify` has the details";
     case MarkKind::too_short: return "train more epochs or samples";
     case MarkKind::stood_still: return "run again without stopping the process";
     case MarkKind::broken_promise: return "`mgcompare verify` shows where the row departs from one device";
@@ -138,7 +139,7 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::ignored_samples, share > 0 ? fmt::format("learned nothing from {} of its samples", percent_text(share))
                                                           : fmt::format("learned {:.3g} times from its samples", 1 - share)});
   }
-  if (keeps_its_weights(row)) marks.push_back({MarkKind::same_weights, "its weights never changed"});
+  if (keeps_its_weights(row)) marks.push_back({MarkKind::same_weights, "ended every epoch with the same weights"});
   if (result.samples_only_passed > 0)
     marks.push_back({MarkKind::other_statistics, fmt::format("passed {} samples forward without learning from them", result.samples_only_passed)});
   if (result.seconds_stood_still > kStandstillShare * result.seconds_training)

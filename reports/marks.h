@@ -20,7 +20,7 @@ enum class MarkKind {
   sent_too_little,                  // the same and exact, and fewer bytes than that takes (plan/least_bytes.h)
   other_samples,                    // trained more or fewer samples than the data set has, or some in place of others
   ignored_samples,                  // some samples had no backward pass, or nothing read their gradient
-  same_weights,                     // every epoch ends with the same weights: nothing was trained
+  same_weights,                     // every epoch ends with the same weights
   other_statistics,                 // passes of samples that it did not learn from changed statistics of batch normalisation
   stood_still,                      // the worker was stopped during the training
   too_short,                        // the training is too short to measure its speed

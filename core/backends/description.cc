@@ -100,8 +100,7 @@ Traits traits_in(const Json& body) {
   traits.devices.clear();
   for (const std::string& kind : texts_in(body, "device_kinds")) {
     if (kind == "cpu") traits.devices.push_back(DeviceKind::cpu);
-    else if (kind == "cuda") traits.devices.push_back(DeviceKind::cuda);
-    else throw WrongMessage(fmt::format("described the unknown kind of device '{}'; kinds are cpu and cuda", kind));
+    if (kind == "cuda") traits.devices.push_back(DeviceKind::cuda);
   }
   return traits;
 }
@@ -117,6 +116,7 @@ BackendSummary details_in(const Json& body) {
     if (!precisions->is_object() || precisions->size() > kMostOptions) throw WrongMessage("sent 'description' with `precisions` that are not an object");
     for (const auto& [kind, value] : precisions->items()) summary.precisions[plain(kind)] = texts_in(*precisions, kind.c_str());
   }
+  summary.device_kinds = texts_in(body, "device_kinds");
   summary.layers = texts_in(body, "layers");
   summary.optimizers = texts_in(body, "optimizers");
   summary.differs = texts_in(body, "differs");

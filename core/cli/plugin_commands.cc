@@ -242,22 +242,23 @@ std::vector<std::string> mistakes_of(const PluginSummary& backend, const Backend
     for (const std::string& name : given) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const std::string hint = did_you_mean(name, known);
-      mistakes.push_back(fmt::format("`{}` has '{}', which is no {} of mgcompare; {}", key, name, what, hint.empty() ? "there are " + listed(known) : hint));
+      mistakes.push_back(fmt::format("`{}` has '{}', which is no {}; {}", key, name, what, hint.empty() ? "there are " + listed(known) : hint));
     }
   };
   const auto names_of = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };
-  expect_known("layers", described.layers, "layer", names_of(kKindNames<LayerType>));
-  expect_known("optimizers", described.optimizers, "optimiser", names_of(kKindNames<OptimizerKind>));
+  expect_known("device_kinds", described.device_kinds, "kind of device of mgcompare", {"cpu", "cuda"});
+  expect_known("layers", described.layers, "layer of mgcompare", names_of(kKindNames<LayerType>));
+  expect_known("optimizers", described.optimizers, "optimiser of mgcompare", names_of(kKindNames<OptimizerKind>));
   for (const auto& [kind, precisions] : described.precisions) {
-    expect_known("precisions", {kind}, "kind of device", {"cpu", "cuda"});
-    expect_known("precisions", precisions, "precision", names_of(kKindNames<Precision>));
+    expect_known("precisions", {kind}, "kind of device of mgcompare", {"cpu", "cuda"});
+    expect_known("precisions", precisions, "precision of mgcompare", names_of(kKindNames<Precision>));
   }
   std::vector<std::string> strategies;
   for (const PluginSummary& plugin : plugins)
-    if (plugin.problem.empty() && !is_backend(plugin.file)) strategies.push_back(plugin.name);
+    if (!is_backend(plugin.file)) strategies.push_back(plugin.name);
   for (const std::string& like : {described.like_one, described.like_several})
-    if (!like.empty()) expect_known("like", {like}, "strategy", strategies);
-  if (described.layers.empty()) mistakes.push_back("`layers` is empty, so no network can be a row");
+    if (!like.empty()) expect_known("like", {like}, "strategy that is found here", strategies);
+  if (described.layers.empty()) mistakes.push_back("`layers` is empty, so it can train no network");
   std::error_code ignored;
   for (const PluginSummary& other : plugins)
     if (other.name == backend.name && other.problem.empty() && !std::filesystem::equivalent(other.file, backend.file, ignored))

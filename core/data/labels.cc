@@ -100,6 +100,7 @@ std::string label_warning(const Labels& train, std::size_t classes, const DataCo
 }
 
 std::string majority_warning(const Labels& train, std::size_t classes, const DataConfig& config, double target_accuracy) {
+  if (train.are_symbols) return "";
   const std::size_t count = training_samples(config, train.samples) * train.targets;
   std::vector<std::size_t> counts(classes);
   for (std::size_t i = 0; i < count; ++i)

@@ -135,7 +135,7 @@ std::string not_finite(const NpySplit& arrays, std::size_t first, std::size_t co
   std::size_t samples = 0;
   for (std::size_t begin = first / size * size; begin < count; begin += size)
     samples += std::all_of(values + begin, values + std::min(begin + size, count), [](float value) { return std::isfinite(value); }) ? 0 : 1;
-  return fmt::format("{}: sample {} has the value {} at place {}; {} of the {} samples {} such values: replace them by numbers of the size of the others, or "
+  return fmt::format("{}: sample {} has the value {} at place {}; {} of the first {} samples {} such values: replace them by numbers of the size of the others, or "
                      "leave these samples out of x and y (NumPy: np.isfinite(x) finds them)", arrays.x_path, first / size, values[first], first % size,
                      thousands(samples), thousands((count + size - 1) / size), samples == 1 ? "has" : "have");
 }

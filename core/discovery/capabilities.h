@@ -56,7 +56,7 @@ struct OptionProblem {
 struct BackendSummary {
   std::string unavailable;          // why its rows cannot run on this machine; empty: they can
   std::vector<std::pair<std::string, std::string>> versions;
-  std::vector<std::string> layers, optimizers;  // that it supports
+  std::vector<std::string> device_kinds, layers, optimizers;  // that it supports; some may be unknown here
   std::map<std::string, std::vector<std::string>> precisions;  // that it supports, by kind of device
   std::vector<std::string> differs; // what it does in another way by design
   // The strategy that computes a row with these options in the same way, on one device and on several; empty: none is known.

@@ -80,11 +80,12 @@ class Planner {
       if (!std::filesystem::exists(path))
         problem(whole_file(), fmt::format("'plugins' names {}, which does not exist", path), "correct it, or remove it");
       bool is_empty = std::filesystem::is_directory(path);
+      const std::string inside = std::filesystem::weakly_canonical(path).string() + "/";
       for (const PluginSummary& plugin : plan_.plugins) {
         if (plugin.file == path && !plugin.problem.empty()) warn_once(plugin.problem);
-        is_empty &= !plugin.file.starts_with(path);
+        is_empty &= !plugin.file.starts_with(inside);
       }
-      if (is_empty) problem(whole_file(), fmt::format("'plugins' names {}, which has neither a file strategy_*.so nor a backend", path), "build the plugin, or correct the folder");
+      if (is_empty) problem(whole_file(), fmt::format("'plugins' names {}, in which there is no plugin", path), "build it, or name the folder with its .so file or backend.json");
     }
     for (const StrategyConfig& strategy : config_.strategies) {
       const PluginSummary* refused = nullptr;

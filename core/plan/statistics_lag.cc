@@ -9,6 +9,7 @@ namespace mgcompare {
 namespace {
 
 constexpr double kLargeShare = 0.05;
+constexpr double kUsual = 0.9;  // in other programs
 
 }  // namespace
 
@@ -28,9 +29,10 @@ std::string statistics_lag_warning(const Config& config, std::size_t samples) {
   // running = momentum * running + (1 - momentum) * batch, after each step
   const double left = std::pow(momentum, static_cast<double>(steps));
   if (left < kLargeShare) return "";
-  return fmt::format("after the {} step{} of a training with batch {}, {:.0f} % of the running statistics of `batch_norm`, with which the network is "
-                     "evaluated, are still their initial values: train more epochs, or set a smaller `momentum` than {:g}, such as 0.9",
-                     steps, steps == 1 ? "" : "s", batch, 100 * left, momentum);
+  const std::string advice = std::pow(kUsual, static_cast<double>(steps)) < kLargeShare ? fmt::format(", or set its `momentum` to {:g}", kUsual) : "";
+  return fmt::format("after the {} step{} of a training with batch {}, {:.0f} % of the running statistics of `batch_norm` (momentum {:g}), with which the network "
+                     "is evaluated, are still their initial values: train more epochs{}",
+                     steps, steps == 1 ? "" : "s", batch, 100 * left, momentum, advice);
 }
 
 }  // namespace mgcompare

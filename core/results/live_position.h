@@ -20,6 +20,9 @@ struct Position {
   std::size_t step = 0;             // of the epoch or the warm-up, from 1; 0: between steps
 };
 
+// Begins the note of a failed trial that says where it failed; text_of() follows.
+inline constexpr char kFailedAt[] = "it failed ";
+
 // "in step 20 of epoch 1 (training)", "before the trial began".
 std::string text_of(const Position& position);
 

@@ -30,11 +30,6 @@ template <class Map> void check_name(std::string_view name, const Map& known) {
     throw Error(fmt::format("a rank records more than {} figures of different names, such as '{}'", kMostNames, name));
 }
 
-void expect_within(Range range, std::size_t size) {
-  if (range.begin > range.end || range.end > size)
-    throw Error(fmt::format("an update of elements {} to {} of a vector that has {}", range.begin, range.end, size));
-}
-
 template <class Operation>
 RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::Counts& other, Operation with) {
   RankReplica::Counts result{one.updates, with(one.learned, other.learned)};
@@ -48,15 +43,14 @@ RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::
 // An optimiser that the strategy asked for. The replica keeps it too, for its update count, the checkpoint and the audit.
 class RankReplica::StrategyOptimizer {
  public:
-  StrategyOptimizer(std::unique_ptr<Optimizer> optimizer, Device& device, bool on_host, std::size_t audited)
-      : optimizer_(std::move(optimizer)), device_(device), on_host_(on_host), applied_(audited) {}
+  StrategyOptimizer(std::unique_ptr<Optimizer> optimizer, Device& device, bool on_host, std::size_t size, bool audited)
+      : optimizer_(std::move(optimizer)), device_(device), on_host_(on_host), size_(size), applied_(audited ? size : 0) {}
 
   class Handle : public TimedOptimizer {
    public:
     explicit Handle(std::shared_ptr<StrategyOptimizer> shared)
-        : TimedOptimizer(*shared->optimizer_, shared->calls_, shared->on_host_), shared_(std::move(shared)) {}
+        : TimedOptimizer(*shared->optimizer_, shared->size_, shared->calls_, shared->on_host_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
-      expect_within(range, std::min(weights.size(), gradients.size()));
       if (!shared_->applied_.empty()) shared_->audit(gradients, range, rate_scale);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
@@ -82,6 +76,7 @@ class RankReplica::StrategyOptimizer {
   std::atomic<std::uint64_t> calls_{0};  // several ranks may share a host vector
   Device& device_;
   bool on_host_;
+  std::size_t size_;
   GradientSums applied_;
   std::mutex rates_mutex_;          // ranks may update disjoint ranges at the same time
   RateRange rates_;
@@ -90,7 +85,7 @@ class RankReplica::StrategyOptimizer {
 RankReplica::RankReplica(const ReplicaParts& parts)
     : parts_(parts), device_(*parts.device),
       optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)),
-      shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_, updates_made_)),
+      shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_, parts_.spec->parameters, updates_made_)),
       // Allocated here: an allocation in the first step could wait for a collective that waits for this rank.
       dlogits_(*parts.device, parts.largest_batch * parts.network->outputs()) {
   if (!parts_.audit) return;
@@ -270,7 +265,7 @@ void RankReplica::update(Range range) {
 }
 
 std::unique_ptr<Optimizer> RankReplica::add_optimizer(std::unique_ptr<Optimizer> optimizer, bool on_host) {
-  optimizers_.push_back(std::make_shared<StrategyOptimizer>(std::move(optimizer), *parts_.device, on_host, parts_.audit ? parts_.spec->parameters : 0));
+  optimizers_.push_back(std::make_shared<StrategyOptimizer>(std::move(optimizer), *parts_.device, on_host, parts_.spec->parameters, parts_.audit));
   return std::make_unique<StrategyOptimizer::Handle>(optimizers_.back());
 }
 

@@ -27,7 +27,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionSummary, key, type, value, range, help)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning, of_plugin)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traits, promise, in_rank_order, pace, models, role, devices, least_ranks, most_ranks,
                                    one_host, repeats_every, stages)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackendSummary, unavailable, versions, layers, optimizers, precisions, differs, like_one, like_several)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackendSummary, unavailable, versions, device_kinds, layers, optimizers, precisions, differs, like_one, like_several)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, crash, backend)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_epoch, epochs, optimizer, momentum,
                                    device, ordered)

@@ -82,7 +82,7 @@ void check_plugin_unwritten(const Trial& trial, const FileIdentity& before) {
 // What a strategy throws rarely says where it was thrown. Not in the cause, by which the reports group failures.
 Result failure(const std::exception_ptr& thrown, const Position& at) {
   Result result = result_of(cause_of(thrown));
-  if (result.status == TrialStatus::failed && at.phase != TrialPhase::none) result.notes.push_back("failed " + text_of(at));
+  if (result.status == TrialStatus::failed && at.phase != TrialPhase::none) result.notes.push_back(kFailedAt + text_of(at));
   return result;
 }
 

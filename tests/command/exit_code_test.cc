@@ -70,7 +70,7 @@ TEST_F(ExitCode, DataThatCannotBeTrainedAreRefusedByAPlanAndBeforeARunHasAFolder
   for (const std::vector<std::string>& words : {std::vector<std::string>{file, "--dry-run"}, {file, "-o", "refused"}}) {
     const Ended ended = place_.run(words);
     EXPECT_EQ(ended.code, 4) << ended.err;
-    EXPECT_THAT(ended.err, HasSubstr("x.npy: sample 7 has the value inf at place 2; 1 of the 40 samples has such values"));
+    EXPECT_THAT(ended.err, HasSubstr("x.npy: sample 7 has the value inf at place 2; 1 of the first 40 samples has such values"));
   }
   EXPECT_FALSE(fs::exists(place_.folder() / "refused"));
   std::fill(x.begin(), x.end(), 1.0f);

@@ -126,8 +126,10 @@ TEST_F(Hints, RunningStatisticsThatLagAreTold) {
   config.scaling.devices.resize(1);
   config.scaling.devices[0].count = 4;
   EXPECT_THAT(statistics_lag_warning(config, 10'000), HasSubstr("with batch 256"));
+  EXPECT_THAT(statistics_lag_warning(config, 10'000), HasSubstr("train more epochs, or set its `momentum` to 0.9"));
   config.model.layers[0].momentum = 0.9;
   EXPECT_THAT(statistics_lag_warning(config, 10'000), IsEmpty());
+  EXPECT_THAT(statistics_lag_warning(config, 300), ::testing::EndsWith("train more epochs"));
 }
 
 TEST_F(Hints, SettingsThatChangeNothingAreTold) {

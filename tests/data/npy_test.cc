@@ -260,7 +260,7 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   std::vector<float> x(6 * 5 * 11 * 13);
   x[3 * 5 * 11 * 13 + 2] = NAN;
   folder.write("x.npy", npy("<f4", {6, 5, 11, 13}, x));
-  EXPECT_THAT(text(), HasSubstr("x.npy: sample 3 has the value nan at place 2; 1 of the 6 samples has such values: replace them"));
+  EXPECT_THAT(text(), HasSubstr("x.npy: sample 3 has the value nan at place 2; 1 of the first 6 samples has such values: replace them"));
   // A plan names it too.
   EXPECT_THAT([&] { describe_dataset(npy_set_in(folder), {}); }, testing::ThrowsMessage<DataError>(HasSubstr("x.npy: sample 3 has the value nan")));
   for (const std::int64_t extreme : {INT64_MIN, INT64_MAX, std::int64_t{-16777217}}) {

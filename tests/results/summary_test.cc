@@ -172,7 +172,16 @@ TEST(Summary, SaysWhenOnlyOneDeviceReachedTheTarget) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
   maker.add("hasty", 4, 1, make_result(5100, 0, 0.30));
-  EXPECT_THAT(closing_summary(maker.run, {}), StartsWith("Several devices do not pay: none reached 97 %\nalone on 1 CPU core"));
+  EXPECT_THAT(closing_summary(maker.run, {}), StartsWith("Whether several devices pay is undecided: none reached 97 %, and alone on 1 CPU core, batch 128 did (one repeat; "
+                                                         "at least three are needed to decide)\nalone on 1 CPU core"));
+  for (std::uint64_t seed = 2; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 8, 0.98));
+    maker.add("hasty", 4, seed, make_result(5100, 0, 0.30));
+  }
+  EXPECT_THAT(closing_summary(maker.run, {}), StartsWith("Several devices do not pay: none reached 97 %, and alone on 1 CPU core, batch 128 did\n"));
+  maker.run.rows[2].result = make_result(1000, 0, 0.90);
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              StartsWith("Whether several devices pay is undecided: none reached 97 %, and alone on 1 CPU core, batch 128 did, in 2 of 3 repeats\n"));
 }
 
 TEST(Summary, SaysWhenOnlySeveralDevicesReachedTheTarget) {

@@ -141,9 +141,15 @@ TEST(Replica, AnUpdateBeyondTheWeightsIsAnError) {
       update(replica, batch);
     }));
   };
-  const auto is_told = ::testing::ThrowsMessage<Error>(::testing::HasSubstr("of a vector that has"));
+  const auto is_told = ::testing::ThrowsMessage<Error>(::testing::HasSubstr("an update of elements"));
   EXPECT_THAT([&] { updating([](Replica& replica, const Batch&) { replica.update({0, replica.weights().size() + 1}); }); }, is_told);
   EXPECT_THAT([&] { updating([](Replica& replica, const Batch&) { replica.update({2, 1}); }); }, is_told);
+  EXPECT_THAT([&] {
+    updating([](Replica& replica, const Batch& batch) {
+      const std::size_t size = replica.weights().size() + 1;
+      replica.optimizer().apply({replica.weights().data(), size}, {replica.gradients().data(), size}, {0, size}, batch);
+    });
+  }, is_told);
   EXPECT_THAT([&] {
     updating([](Replica& replica, const Batch& batch) {
       const std::unique_ptr<Optimizer> optimizer = replica.host_optimizer();

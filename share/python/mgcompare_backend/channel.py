@@ -62,7 +62,10 @@ def open_channel():
 def _place_of(error):
     """The innermost frame in the program's folder: one of a framework does not say what called it. Without such a frame, the innermost."""
     places = traceback.extract_tb(error.__traceback__)
-    own = [place for place in places if _folder and os.path.abspath(place.filename).startswith(_folder + os.sep)]
+    def is_own(file):
+        return _folder and os.path.abspath(file).startswith(_folder + os.sep) and "site-packages" not in file
+
+    own = [place for place in places if is_own(place.filename)]
     return (own or places or [None])[-1]
 
 
@@ -115,7 +118,8 @@ def _report_early(kind, error, trace):
 
 # mgcompare keeps the folder of the program from the front of the path (PYTHONSAFEPATH), so that no file there takes the place of an
 # installed module. Modules beside the program are found all the same, after the installed ones.
-_program = getattr(sys.modules.get("__main__"), "__file__", None)
+# A process that multiprocessing has spawned imports the program as __mp_main__.
+_program = getattr(sys.modules.get("__main__"), "__file__", None) or getattr(sys.modules.get("__mp_main__"), "__file__", None)
 _folder = os.path.dirname(os.path.abspath(_program)) if _program else None
 if _folder and _folder not in sys.path:
     sys.path.append(_folder)

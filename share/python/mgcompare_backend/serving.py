@@ -21,15 +21,21 @@ now = time.perf_counter
 def _check_class(backend_class):
     if not (isinstance(backend_class, type) and issubclass(backend_class, Backend)):
         raise Problem(f"serve() got {getattr(backend_class, '__name__', backend_class)}, which is not derived from mgcompare_backend.Backend")
-    missing = [f"{method}()" for method in ("train", "weights") if getattr(backend_class, method) is getattr(Backend, method)]
+
+
+def _made(backend_class, options):
+    """An object of the class; it may have got its methods in __init__."""
+    backend = backend_class(options)
+    missing = [f"{method}()" for method in ("train", "weights") if getattr(getattr(backend, method), "__func__", None) is getattr(Backend, method)]
     if missing:
         raise Problem(f"{backend_class.__name__} has no method {' and no method '.join(missing)}")
+    return backend
 
 
 def _describe(channel, backend_class, request):
     if request["protocol"] != PROTOCOL:
         raise unavailable(f"mgcompare speaks protocol {request['protocol']}, this module {PROTOCOL}: take mgcompare_backend from this version")
-    backend = backend_class(with_defaults(backend_class.options, request["options"]))
+    backend = _made(backend_class, with_defaults(backend_class.options, request["options"]))
     problems = [{"key": key, "text": text, "kind": (kind or ["unavailable"])[0]} for key, text, *kind in backend.problems()]
     channel.send("description", protocol=PROTOCOL, name=backend.name, versions={"python": platform.python_version(), **backend.versions()},
                  options=backend.options, problems=problems,
@@ -120,7 +126,7 @@ def serve(backend_class):
                 continue
             if kind == "trial":
                 identity, trial = request["id"], Trial(request["file"])
-                backend = backend_class(trial.options)
+                backend = _made(backend_class, trial.options)
                 _begin_trial(channel, backend, trial)
                 continue
             if backend is None or request["id"] != identity:

@@ -62,7 +62,9 @@ inline std::size_t Group::elements_of_rank(std::size_t mine, const Counts& count
   return counts.size() == static_cast<std::size_t>(size()) ? counts[static_cast<std::size_t>(rank())] : mine;
 }
 inline std::size_t Group::elements_of_all(std::size_t mine, const Counts& counts) const {
-  return counts.empty() ? mine * static_cast<std::size_t>(size()) : std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  const auto ranks = static_cast<std::size_t>(size());
+  if (counts.empty()) return mine * ranks;
+  return counts.size() == ranks ? std::accumulate(counts.begin(), counts.end(), std::size_t{0}) : 0;
 }
 inline void Group::expect_room(const char* call, const char* vector, std::size_t has, std::size_t needed) {
   if (has < needed)
