@@ -63,6 +63,30 @@ class ModuleTest(Case):
         self.assertEqual(caught.exception.kind, "unavailable")
         self.assertRegex(str(caught.exception), r"^\S*python3\S* has no module no_such_framework: install it, or set `python:`$")
 
+    def refusal_of(self, methods):
+        """What a backend with these lines in its class is refused with."""
+        folder = self.folder / f"refused-{len(list(self.folder.iterdir()))}"
+        folder.mkdir()
+        (folder / "backend.json").write_text('{"protocol": 1, "name": "refused", "description": "x", "python": "backend.py"}')
+        lines = ["import json", "import mgcompare_backend as m", "class Own(m.Backend):", *["    " + line for line in methods], "m.serve(Own)"]
+        (folder / "backend.py").write_text("\n".join(lines) + "\n")
+        with self.start(folder) as backend, self.assertRaises(Refused) as caught:
+            backend.describe({})
+        return str(caught.exception)
+
+    def test_missing_methods_are_named(self):
+        self.assertEqual(self.refusal_of(["name = 'refused'"]), "Own has no method train() and no method weights()")
+        self.assertEqual(self.refusal_of(["def train(self, epoch): return 0"]), "Own has no method weights()")
+        in_init = ["def __init__(self, options): self.train = self.weights = lambda *_: 0", "def problems(self): raise ValueError('reached')"]
+        self.assertEqual(self.refusal_of(in_init), "ValueError: reached (backend.py:5)")
+
+    def test_a_failure_names_the_line_of_the_backend(self):
+        both = ["def train(self, epoch): return 0", "def weights(self): return []"]
+        in_library = self.refusal_of([*both, "def problems(self): return json.loads('{')"])
+        self.assertRegex(in_library, r"^JSONDecodeError: .* \(backend\.py:6\)$")
+        self.assertEqual(self.refusal_of([*both, "def problems(self): assert self.options is None"]),
+                         "AssertionError: def problems(self): assert self.options is None (backend.py:6)")
+
 
 PAGE = ROOT / "docs" / "writing-a-backend.md"
 SEVERAL = "\n## Several devices\n"
@@ -360,6 +384,11 @@ class Failing(mgcompare.Backend):
 
     def load(self, trial):
         Team(make, (), 3)
+
+    def train(self, epoch):
+        raise AssertionError("a rank has failed")
+
+    weights = train
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ TEST_F(Planning, FiltersTrials) {
   EXPECT_THAT(told("devices=5:8"), HasSubstr("there are cpu:1, cpu:2 and cpu:4"));
   EXPECT_THAT(told("single"), HasSubstr("'single' is not KEY=VALUE"));
   EXPECT_THAT(told(""), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(told("strategy=single,sums"), HasSubstr("'sums' is not KEY=VALUE; each value has its own key: strategy=sums"));
   EXPECT_THAT(told("strategy=single,devices=4"), HasSubstr("no trial matches all conditions"));
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -299,6 +301,25 @@ TEST(Marks, ExtraRunsThatFailAreNoRepeats) {
   const std::string text = terminal(maker.run);
   EXPECT_THAT(text, AllOf(HasSubstr("3 of 3 trials were not completed"), Not(HasSubstr("3 repeats")), HasSubstr("(2 extra runs): diverged")));
   EXPECT_EQ(failures(comparison).size(), 2u);
+}
+
+TEST(Failures, NameTheFileWithTheirOutput) {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "mgcompare-failures-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  RunMaker maker;
+  maker.run.directory = folder;
+  maker.baseline(1, make_result(1000, 8, 0.985));
+  Row& failed = maker.add("together", 2, 1, make_result(1000, 8, 0.985));
+  failed.result.status = TrialStatus::failed;
+  failed.result.cause = "no luck";
+  failed.result.notes = {"another note", "it failed in step 3 of epoch 1 (training)"};
+  EXPECT_THAT(terminal(maker.run), AllOf(HasSubstr("failed (no luck; it failed in step 3 of epoch 1 (training))\n"), Not(HasSubstr("worker.log"))));
+  std::ofstream(folder + "/worker.log") << "what it printed";
+  EXPECT_THAT(terminal(maker.run), HasSubstr("  the output of their processes: " + folder + "/worker.log\n"));
+  failed.result.status = TrialStatus::unavailable;
+  EXPECT_THAT(terminal(maker.run), Not(HasSubstr("worker.log")));
+  fs::remove_all(folder);
 }
 
 }  // namespace
