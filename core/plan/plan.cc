@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -77,15 +76,10 @@ class Planner {
 
   void find_plugins() {
     for (const std::string& path : config_.plugin_paths) {
-      if (!std::filesystem::exists(path))
-        problem(whole_file(), fmt::format("'plugins' names {}, which does not exist", path), "correct it, or remove it");
-      bool is_empty = std::filesystem::is_directory(path);
-      const std::string inside = std::filesystem::weakly_canonical(path).string() + "/";
-      for (const PluginSummary& plugin : plan_.plugins) {
+      if (const std::string wrong = plugin_path_problem(path, plan_.plugins); !wrong.empty())
+        problem(whole_file(), fmt::format("'plugins' names {}, which {}", path, wrong), "correct it, or remove it");
+      for (const PluginSummary& plugin : plan_.plugins)
         if (plugin.file == path && !plugin.problem.empty()) warn_once(plugin.problem);
-        is_empty &= !plugin.file.starts_with(inside);
-      }
-      if (is_empty) problem(whole_file(), fmt::format("'plugins' names {}, in which there is no plugin", path), "build it, or name the folder with its .so file or backend.json");
     }
     for (const StrategyConfig& strategy : config_.strategies) {
       const PluginSummary* refused = nullptr;

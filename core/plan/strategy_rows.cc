@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -34,6 +35,15 @@ std::string described_as(const std::string& name, const std::vector<PluginSummar
 }
 
 }  // namespace
+
+std::string plugin_path_problem(const std::string& path, const std::vector<PluginSummary>& plugins) {
+  namespace fs = std::filesystem;
+  if (!fs::exists(path)) return "does not exist";
+  if (!fs::is_directory(path)) return "";
+  const std::string inside = fs::weakly_canonical(path).string() + "/";
+  const bool has_one = std::any_of(plugins.begin(), plugins.end(), [&](const PluginSummary& plugin) { return plugin.file.starts_with(inside); });
+  return has_one ? "" : "has no plugin in it, no .so file and no backend.json";
+}
 
 std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std::vector<PluginSummary>& plugins) {
   std::vector<std::string> names;

@@ -13,6 +13,9 @@
 
 namespace mgcompare {
 
+// What is wrong with a file or folder of `plugins:`; empty if it has plugins.
+std::string plugin_path_problem(const std::string& path, const std::vector<PluginSummary>& plugins);
+
 // Why a strategy of the config cannot be used: no plugin has its name, or the only ones are refused. Nothing if it can.
 std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std::vector<PluginSummary>& plugins);
 

@@ -72,7 +72,7 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
   EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10,000 trials"));
   EXPECT_THAT(refused("strategies: [sums]\ndata: {validation_samples: 60000}"), HasSubstr("holds back all"));
   EXPECT_THAT(refused("strategies: [sums]\nplugins: none/here"), HasSubstr("none/here, which does not exist"));
-  EXPECT_THAT(refused("strategies: [sums]\nplugins: /proc/self/task"), HasSubstr("/proc/self/task, in which there is no plugin"));
+  EXPECT_THAT(refused("strategies: [sums]\nplugins: /proc/self/task"), HasSubstr("/proc/self/task, which has no plugin in it"));
   EXPECT_THAT(refused("strategies: [none, sums]\ndata: {validation_samples: 60000}"), AllOf(HasSubstr("there is no strategy 'none'"), HasSubstr("holds back all")));
   EXPECT_THAT(refused("strategies: [none, {sums: {evry: 3}}]"),
               AllOf(HasSubstr("there is no strategy 'none'"), HasSubstr("did you mean 'every'?"), HasSubstr("2 errors")));
