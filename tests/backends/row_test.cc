@@ -216,10 +216,9 @@ TEST_F(Backend, ThatWorksBetweenShortEpochsIsMarked) {
 
 TEST_F(Backend, WithNamesThatDoNotExistOrATakenNameIsNotFine) {
   const Ended checked = place_.run({"plugins", "check", folder() + "/backend.json"}, variables({{"MGCOMPARE_TEST_DESCRIBE", "layer"}}));
-  EXPECT_EQ(checked.code, 1);
   for (const char* told : {"`layers` has 'rellu', which is no layer of mgcompare; did you mean 'relu'?", "`precisions` has 'float32', which is no precision of mgcompare; ",
                            "`optimizers` has 'adamm', which is no optimiser of mgcompare; did you mean 'adam'?", "`like` has 'serail', which is no strategy that is found here;"})
-    EXPECT_THAT(checked.out, AllOf(HasSubstr(told), Not(HasSubstr("fine"))));
+    EXPECT_TRUE(checked.code == 1 && checked.out.find(told) != std::string::npos && checked.out.find("fine") == std::string::npos) << checked.out;
   const fs::path copy = place_.folder() / "copy";
   fs::copy(folder(), copy);
   std::ofstream(copy / "backend.json") << R"({"protocol": 1, "name": "serial", "description": "x", "python": "backend.py"})";

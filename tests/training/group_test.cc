@@ -230,44 +230,36 @@ TEST(Group, TheFirstErrorUnwindsRanksThatWait) {
   }
 }
 
+// Of two ranks that make this call with eight elements.
+template <class T> std::string error_of_call(const std::function<void(RankGroup&, Span<T>)>& call) {
+  try {
+    spawn(2, [&](Device& device, RankGroup& group) {
+      const Array<T> data = device_array<T>(device, 8);
+      call(group, data.span());
+    });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
 TEST(Group, DifferentCallsAreNamed) {
-  const auto error = [](const std::function<void(RankGroup&, Span<Half>)>& calls) -> std::string {
-    try {
-      spawn(2, [&](Device& device, RankGroup& group) {
-        const Array<Half> data = device_array<Half>(device, 8);
-        calls(group, data.span());
-      });
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
-  };
-  EXPECT_THAT(error([](RankGroup& group, Span<Half> data) { group.rank() == 0 ? group.all_reduce(data) : group.broadcast(data, 1); }),
+  EXPECT_THAT(error_of_call<Half>([](RankGroup& group, Span<Half> data) { group.rank() == 0 ? group.all_reduce(data) : group.broadcast(data, 1); }),
               ::testing::HasSubstr("rank 0 called all_reduce of float16 elements, and rank 1 broadcast to or from rank 1: all ranks must"));
-  EXPECT_THAT(error([](RankGroup& group, Span<Half> data) { group.broadcast(data, group.rank()); }), ::testing::HasSubstr("broadcast to or from rank 0, and rank 1"));
-  EXPECT_EQ(error([](RankGroup& group, Span<Half> data) { group.all_reduce(data); }), "none");
+  EXPECT_THAT(error_of_call<Half>([](RankGroup& group, Span<Half> data) { group.broadcast(data, group.rank()); }),
+              ::testing::HasSubstr("broadcast to or from rank 0, and rank 1"));
+  EXPECT_EQ(error_of_call<Half>([](RankGroup& group, Span<Half> data) { group.all_reduce(data); }), "none");
 }
 
 TEST(Group, AShortVectorIsNamed) {
-  const auto error = [](const std::function<void(RankGroup&, Vec)>& call) -> std::string {
-    try {
-      spawn(2, [&](Device& device, RankGroup& group) {
-        const Array<float> data = device_array<float>(device, 8);
-        call(group, data.span());
-      });
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
-  };
   using ::testing::HasSubstr;
-  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.all_gather(data.slice({0, 2}), data.slice({2, 5})); }),
+  EXPECT_THAT(error_of_call<float>([](RankGroup& group, Vec data) { group.all_gather(data.slice({0, 2}), data.slice({2, 5})); }),
               HasSubstr("all_gather: the vector `all` has 3 elements, and the call needs 4"));
-  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.reduce_scatter(data.slice({2, 7}), data.slice({0, 1}), {3, 2}); }),
+  EXPECT_THAT(error_of_call<float>([](RankGroup& group, Vec data) { group.reduce_scatter(data.slice({2, 7}), data.slice({0, 1}), {3, 2}); }),
               HasSubstr("reduce_scatter: the vector `mine` has 1 elements"));
-  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.all_to_all(data.slice({0, 3}), {1, 2}, data.slice({4, 5}), {1, 1}); }), HasSubstr("all_to_all: the vector `in`"));
-  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.gather(data.slice({0, 2}), group.rank() == 1 ? data.slice({2, 6}) : Vec(), 1); }), "none");
-  EXPECT_THAT(error([](RankGroup& group, Vec data) { group.scatter(data.slice({2, 5}), data.slice({0, 2}), 0); }), HasSubstr("scatter: the vector `all` has 3"));
+  EXPECT_THAT(error_of_call<float>([](RankGroup& group, Vec data) { group.all_to_all(data.slice({0, 3}), {1, 2}, data.slice({4, 5}), {1, 1}); }), HasSubstr("all_to_all: the vector `in`"));
+  EXPECT_THAT(error_of_call<float>([](RankGroup& group, Vec data) { group.gather(data.slice({0, 2}), group.rank() == 1 ? data.slice({2, 6}) : Vec(), 1); }), "none");
+  EXPECT_THAT(error_of_call<float>([](RankGroup& group, Vec data) { group.scatter(data.slice({2, 5}), data.slice({0, 2}), 0); }), HasSubstr("scatter: the vector `all` has 3"));
 }
 
 TEST(Group, UnequalSizesAreAnErrorNotACorruption) {
