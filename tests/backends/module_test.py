@@ -44,26 +44,25 @@ class ModuleTest(Case):
             file.write_text("")  # cut off
         self.assertEqual([choose("layout"), choose("layout")], [4, 4])
 
-    def test_a_missing_module_is_unavailable(self):
-        folder = self.folder / "lacking"
-        folder.mkdir()
-        (folder / "backend.json").write_text('{"protocol": 1, "name": "lacking", "description": "x", "python": "backend.py"}')
-        (folder / "backend.py").write_text("import mgcompare_backend\nimport no_such_framework.nn\n")
-        with self.start(folder) as backend, self.assertRaises(Refused) as caught:
-            backend.describe({})
-        self.assertEqual(caught.exception.kind, "unavailable")
-        self.assertRegex(str(caught.exception), r"^\S*python3\S* has no module no_such_framework: install it, or set `python:`$")
-
-    def refusal_of(self, methods):
-        """What a backend with these lines in its class is refused with."""
+    def refused(self, text):
+        """What the backend with this backend.py is refused with when it describes itself."""
         folder = self.folder / f"refused-{len(list(self.folder.iterdir()))}"
         folder.mkdir()
         (folder / "backend.json").write_text('{"protocol": 1, "name": "refused", "description": "x", "python": "backend.py"}')
-        lines = ["import json", "import mgcompare_backend as m", "class Own(m.Backend):", *["    " + line for line in methods], "m.serve(Own)"]
-        (folder / "backend.py").write_text("\n".join(lines) + "\n")
+        (folder / "backend.py").write_text(text)
         with self.start(folder) as backend, self.assertRaises(Refused) as caught:
             backend.describe({})
-        return str(caught.exception)
+        return caught.exception
+
+    def test_a_missing_module_is_unavailable(self):
+        refused = self.refused("import mgcompare_backend\nimport no_such_framework.nn\n")
+        self.assertEqual(refused.kind, "unavailable")
+        self.assertRegex(str(refused), r"^\S*python3\S* has no module no_such_framework: install it, or set `python:`$")
+
+    def refusal_of(self, methods):
+        """The text, for a class with these lines."""
+        lines = ["import json", "import mgcompare_backend as m", "class Own(m.Backend):", *["    " + line for line in methods], "m.serve(Own)"]
+        return str(self.refused("\n".join(lines) + "\n"))
 
     def test_missing_methods_are_named(self):
         self.assertEqual(self.refusal_of(["name = 'refused'"]), "Own has no method train() and no method weights()")

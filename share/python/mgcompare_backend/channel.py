@@ -62,6 +62,7 @@ def open_channel():
 def _place_of(error):
     """The innermost frame in the program's folder: one of a framework does not say what called it. Without such a frame, the innermost."""
     places = traceback.extract_tb(error.__traceback__)
+
     def is_own(file):
         return _folder and os.path.abspath(file).startswith(_folder + os.sep) and "site-packages" not in file
 
